@@ -1,0 +1,137 @@
+"""Bayesian networks learned from many sources.
+
+Public names are resolved when first used, so that importing the package stays light.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from consilience.data.discretize import MDLP, Cuts, EqualWidth, Quantiles, discretize
+    from consilience.data.read import read
+    from consilience.data.table import Table
+    from consilience.data.variable import Schema, Variable
+    from consilience.distributions.categorical import Categorical
+    from consilience.errors import ConsilienceError
+    from consilience.files.registry import load, save
+    from consilience.graph.cpdag import CPDAG
+    from consilience.graph.dag import DAG
+    from consilience.graph.distance import confusion, shd, shd_dags
+    from consilience.graph.random import random_dag, uniform_dag
+    from consilience.inference.divergence import entropy, kl_divergence
+    from consilience.learning import fit
+    from consilience.network.network import Network
+    from consilience.parameters.dirichlet import Dirichlet
+    from consilience.parameters.maximum_likelihood import MLE
+    from consilience.parameters.shrinkage import Shrinkage
+    from consilience.parameters.uncertainty import draws, intervals
+    from consilience.show.plot import plot_graph, plot_sources
+    from consilience.show.svg import svg
+    from consilience.simulate.networks import random_network
+    from consilience.statistics.counts import Counts
+    from consilience.statistics.family import Family
+    from consilience.statistics.gather import count, moments
+    from consilience.statistics.moments import Moments
+    from consilience.structure.naive_bayes import naive_bayes
+
+_HOME = {
+    "CPDAG": "graph.cpdag",
+    "Categorical": "distributions.categorical",
+    "ConsilienceError": "errors",
+    "Counts": "statistics.counts",
+    "Cuts": "data.discretize",
+    "DAG": "graph.dag",
+    "Dirichlet": "parameters.dirichlet",
+    "EqualWidth": "data.discretize",
+    "Family": "statistics.family",
+    "MDLP": "data.discretize",
+    "MLE": "parameters.maximum_likelihood",
+    "Moments": "statistics.moments",
+    "Network": "network.network",
+    "Quantiles": "data.discretize",
+    "Schema": "data.variable",
+    "Shrinkage": "parameters.shrinkage",
+    "Table": "data.table",
+    "Variable": "data.variable",
+    "confusion": "graph.distance",
+    "count": "statistics.gather",
+    "discretize": "data.discretize",
+    "draws": "parameters.uncertainty",
+    "entropy": "inference.divergence",
+    "fit": "learning",
+    "intervals": "parameters.uncertainty",
+    "kl_divergence": "inference.divergence",
+    "load": "files.registry",
+    "moments": "statistics.gather",
+    "naive_bayes": "structure.naive_bayes",
+    "plot_graph": "show.plot",
+    "plot_sources": "show.plot",
+    "random_dag": "graph.random",
+    "random_network": "simulate.networks",
+    "read": "data.read",
+    "save": "files.registry",
+    "shd": "graph.distance",
+    "shd_dags": "graph.distance",
+    "svg": "show.svg",
+    "uniform_dag": "graph.random",
+}
+
+__all__ = [
+    "CPDAG",
+    "DAG",
+    "MDLP",
+    "MLE",
+    "Categorical",
+    "ConsilienceError",
+    "Counts",
+    "Cuts",
+    "Dirichlet",
+    "EqualWidth",
+    "Family",
+    "Moments",
+    "Network",
+    "Quantiles",
+    "Schema",
+    "Shrinkage",
+    "Table",
+    "Variable",
+    "__version__",
+    "confusion",
+    "count",
+    "discretize",
+    "draws",
+    "entropy",
+    "fit",
+    "intervals",
+    "kl_divergence",
+    "load",
+    "moments",
+    "naive_bayes",
+    "plot_graph",
+    "plot_sources",
+    "random_dag",
+    "random_network",
+    "read",
+    "save",
+    "shd",
+    "shd_dags",
+    "svg",
+    "uniform_dag",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'consilience' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"consilience.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

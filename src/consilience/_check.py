@@ -1,0 +1,126 @@
+"""Checks at the door. Each produces one message in one form, with the culprit as an attribute."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import math
+from collections.abc import Collection, Iterable
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from consilience._typing import Seed
+from consilience.errors import InputError, MemoryLimitError, MissingExtraError, UnknownNameError
+
+__all__ = [
+    "bytes_text",
+    "extra",
+    "generator",
+    "known",
+    "listed",
+    "memory",
+    "non_negative",
+    "positive",
+    "unknown",
+    "whole",
+]
+
+SHOWN = 12
+
+
+def positive(owner: str, **values: float) -> None:
+    """Refuse a parameter that is not a finite number above zero."""
+    for name, value in values.items():
+        if not (_is_number(value) and math.isfinite(value) and value > 0):
+            raise InputError(f"{owner}: {name} must be positive, got {value!r}.", parameter=name)
+
+
+def non_negative(owner: str, **values: float) -> None:
+    """Refuse a parameter that is not a finite number of at least zero."""
+    for name, value in values.items():
+        if not (_is_number(value) and math.isfinite(value) and value >= 0):
+            raise InputError(
+                f"{owner}: {name} must be zero or more, got {value!r}.", parameter=name
+            )
+
+
+def whole(owner: str, *, at_least: int, **values: int) -> None:
+    """Refuse a parameter that is not a whole number of at least ``at_least``."""
+    for name, value in values.items():
+        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not (is_whole and value >= at_least):
+            raise InputError(
+                f"{owner}: {name} must be a whole number of at least {at_least}, got {value!r}.",
+                parameter=name,
+            )
+
+
+def known(kind: str, names: Iterable[str], among: Collection[str]) -> None:
+    """Refuse the first name that is not among those that exist."""
+    for name in names:
+        if name not in among:
+            unknown(kind, name, among)
+
+
+def unknown(kind: str, name: object, among: Iterable[str]) -> NoReturn:
+    """Raise the error for a name that does not exist, with near misses first."""
+    existing = list(among)
+    near = difflib.get_close_matches(str(name), existing, n=3)
+    hint = f" Did you mean {listed(near)}?" if near else ""
+    raise UnknownNameError(
+        f"unknown {kind} {name!r}.{hint} Known: {listed(existing)}.", kind=kind, name=name
+    )
+
+
+def memory(what: str, needed: float, limit: float, advice: str) -> None:
+    """Refuse before allocating more bytes than the limit."""
+    if needed > limit:
+        raise MemoryLimitError(
+            f"{what} would need {bytes_text(needed)}; the limit is {bytes_text(limit)}. {advice}",
+            what=what,
+            needed=needed,
+            limit=limit,
+        )
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """A NumPy generator from an int, a generator (used as it is) or None (fresh entropy)."""
+    is_seed = seed is None or isinstance(seed, np.random.Generator)
+    if not is_seed:
+        whole("seed", at_least=0, seed=seed)  # type: ignore[arg-type]
+    return np.random.default_rng(seed)
+
+
+def extra(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional dependency or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as problem:
+        raise MissingExtraError(
+            f"{purpose} needs {module.split('.')[0]!r}, which is not installed. "
+            f"Install it with: pip install 'consilience[{extra}]'",
+            extra=extra,
+        ) from problem
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Names in quotes, cut after a dozen: ``'a', 'b' and 30 more``."""
+    quoted = [repr(str(name)) for name in names]
+    if len(quoted) > SHOWN:
+        return f"{', '.join(quoted[:SHOWN])} and {len(quoted) - SHOWN} more"
+    return ", ".join(quoted) if quoted else "none"
+
+
+def bytes_text(n_bytes: float) -> str:
+    """A number of bytes for people: ``4.1 GiB``."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if n_bytes < 1024 or unit == "TiB":
+            return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    raise AssertionError("unreachable")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

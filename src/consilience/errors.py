@@ -1,0 +1,93 @@
+"""Every error the library raises.
+
+::
+
+    ConsilienceError
+    ├── InputError (ValueError)            an argument cannot be used
+    │   ├── DataError                      rows, columns, states or sources of a table
+    │   ├── GraphError                     cycles, unknown or repeated nodes
+    │   ├── ModelError                     a network or a local distribution
+    │   └── FormatError                    the text of a file
+    ├── UnknownNameError (KeyError)        a name that nothing has
+    ├── MissingFileError (FileNotFoundError)
+    ├── MemoryLimitError (MemoryError)     refused before anything was allocated
+    └── MissingExtraError (ImportError)    an optional dependency is not installed
+
+The message says what is wrong and what would be accepted; the culprits are attributes too,
+collected in ``culprits``, so that a program need not read the message:
+``error.culprits["column"]``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ConsilienceError",
+    "DataError",
+    "FormatError",
+    "GraphError",
+    "InputError",
+    "MemoryLimitError",
+    "MissingExtraError",
+    "MissingFileError",
+    "ModelError",
+    "UnknownNameError",
+]
+
+
+class ConsilienceError(Exception):
+    """Root of all errors of this library."""
+
+    def __init__(self, message: str, **culprits: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.culprits = culprits
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.culprits)
+
+
+class InputError(ConsilienceError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class DataError(InputError):
+    """A table cannot be read or built as asked."""
+
+
+class GraphError(InputError):
+    """A set of arcs is not the graph that was asked for."""
+
+
+class ModelError(InputError):
+    """A network or one of its local distributions is not valid."""
+
+
+class FormatError(InputError):
+    """The text of a file does not follow its format."""
+
+
+class UnknownNameError(ConsilienceError, KeyError):
+    """A variable, state, source or node of that name does not exist."""
+
+
+class MissingFileError(ConsilienceError, FileNotFoundError):
+    """A file to be read does not exist."""
+
+
+class MemoryLimitError(ConsilienceError, MemoryError):
+    """A table would be larger than the stated limit; nothing was allocated."""
+
+
+class MissingExtraError(ConsilienceError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+def _rebuild(
+    kind: type[ConsilienceError], message: str, culprits: dict[str, Any]
+) -> ConsilienceError:
+    return kind(message, **culprits)

@@ -1,0 +1,1 @@
+"""Compiled loops, one module for each group that calls each other."""

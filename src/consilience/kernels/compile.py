@@ -1,0 +1,31 @@
+"""The one decorator of all compiled loops.
+
+A kernel is compiled by numba at its first call, cached on disk (without a cache where nothing is
+writable) and releases the interpreter lock, so that threads can run it side by side. Setting the
+environment variable ``CONSILIENCE_COMPILE=0`` before the first import runs the same loops in plain
+Python: slow, and good for a debugger.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+__all__ = ["IS_COMPILED", "kernel"]
+
+IS_COMPILED = os.environ.get("CONSILIENCE_COMPILE", "1") != "0"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """The function compiled, without the interpreter lock and without fast-math."""
+    if not IS_COMPILED:
+        return function
+    import numba
+
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # numba found no folder that it may write its cache to
+        return cast(Function, numba.njit(nogil=True)(function))
