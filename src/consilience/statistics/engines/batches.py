@@ -1,0 +1,34 @@
+"""The engine for rows that come in batches: any iterable of tables with one schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from consilience.data.table import Table
+from consilience.data.variable import Schema
+from consilience.statistics.engines.memory import Memory
+from consilience.statistics.request import Answer, Request, map_merge
+
+__all__ = ["Batches"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batches:
+    """Rows in batches that need not be in memory together; each request reads all of them once.
+
+    Parameters
+    ----------
+    schema
+        The schema that all batches were read with.
+    parts
+        The batches; iterated over anew for every request, so not a generator that can be used only
+        once.
+    """
+
+    schema: Schema
+    parts: Iterable[Table]
+
+    def gather(self, request: Request[Answer]) -> Answer:
+        """The answer for all rows of all batches."""
+        return map_merge(self.schema, map(Memory, self.parts), request)

@@ -1,0 +1,141 @@
+r"""The statistic of continuous variables: numbers of rows, means and centred products.
+
+For each source :math:`f` and joint state :math:`j` of some discrete variables, over the rows in
+which all variables of the request are known,
+
+.. math:: n = \sum w, \qquad m = \frac1n \sum w\,x, \qquad S = \sum w\,(x - m)(x - m)^\top .
+
+Two parts merge without cancellation (Chan, Golub and LeVeque 1983), with :math:`d = m_2 - m_1`:
+
+.. math:: n = n_1 + n_2, \quad m = m_1 + \frac{n_2}{n} d, \quad
+    S = S_1 + S_2 + \frac{n_1 n_2}{n}\, d d^\top .
+
+Raw second moments are never formed: data of mean 1e8 and sd 1 keep their digits. Different
+partitions of the rows agree to about 1e-12 relative, not to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from consilience import _freeze
+from consilience._typing import Floats
+from consilience.data.variable import Schema, Variable
+from consilience.errors import DataError, InputError
+from consilience.statistics.counts import parent_states_of, source_names
+
+__all__ = ["Moments"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Moments:
+    """Centred moments by source and joint state of the discrete variables in ``given``.
+
+    Parameters
+    ----------
+    names
+        The continuous variables, in the order of the axes.
+    given
+        Discrete variables whose joint states are kept apart, the last varying fastest.
+    sources
+        Names along the first axis; empty if pooled.
+    weight
+        Weight of the complete rows, shape (sources, joint states).
+    mean
+        Shape (sources, joint states, variables); zero where there are no rows.
+    scatter
+        Centred sums of products, shape (sources, joint states, variables, variables).
+    n_rows
+        Weight of all rows of each source, complete or not.
+    """
+
+    names: tuple[str, ...]
+    given: tuple[Variable, ...]
+    sources: tuple[str, ...]
+    weight: Floats
+    mean: Floats
+    scatter: Floats
+    n_rows: Floats
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+    @classmethod
+    def empty(
+        cls,
+        schema: Schema,
+        names: Sequence[str],
+        *,
+        by: Sequence[str] = (),
+        by_source: bool = False,
+    ) -> Moments:
+        """The moments of no rows: merging them changes nothing."""
+        for name in names:
+            if not schema[name].is_continuous:
+                raise InputError(
+                    f"moments need continuous variables; {name!r} is discrete.", variable=name
+                )
+        given = tuple(schema[name] for name in by)
+        sources = source_names(schema, by_source=by_source)
+        groups = (max(1, len(sources)), parent_states_of(given))
+        d = len(names)
+        return cls(
+            tuple(names),
+            given,
+            sources,
+            np.zeros(groups),
+            np.zeros((*groups, d)),
+            np.zeros((*groups, d, d)),
+            np.zeros(groups[0]),
+        )
+
+    @property
+    def covariance(self) -> Floats:
+        """Scatter divided by the weight, in the shape of the scatter; zero without rows."""
+        return self.scatter / np.maximum(self.weight, np.finfo(float).tiny)[..., None, None]
+
+    @property
+    def n_incomplete(self) -> Floats:
+        """Weight of the rows of each source in which a variable is missing."""
+        return self.n_rows - self.weight.sum(axis=1)
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both sets of rows together."""
+        mine, theirs = ((one.names, one.given, one.sources) for one in (self, other))
+        if mine != theirs:
+            raise DataError(
+                "moments of different variables, states or sources cannot be merged. "
+                "Read all parts with one schema."
+            )
+        return Moments(
+            self.names, self.given, self.sources, *_merged(self, other), self.n_rows + other.n_rows
+        )
+
+    def pooled(self) -> Moments:
+        """The moments of all sources together."""
+        total = self._slice(0)
+        for f in range(1, len(self.weight)):
+            total = total.merge(self._slice(f))
+        return total
+
+    def _slice(self, f: int) -> Moments:
+        rows = slice(f, f + 1)
+        arrays = (self.weight[rows], self.mean[rows], self.scatter[rows], self.n_rows[rows])
+        return Moments(self.names, self.given, (), *arrays)
+
+    def __repr__(self) -> str:
+        sources = f", {len(self.sources)} sources" if self.sources else ""
+        return f"Moments({', '.join(self.names)}: {self.weight.sum():g} rows{sources})"
+
+
+def _merged(a: Moments, b: Moments) -> tuple[Floats, Floats, Floats]:
+    weight = a.weight + b.weight
+    share = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+    difference = np.where((b.weight > 0)[..., None], b.mean - a.mean, 0.0)
+    mean = a.mean + share[..., None] * difference
+    outer = difference[..., :, None] * difference[..., None, :]
+    scatter = a.scatter + b.scatter + (a.weight * share)[..., None, None] * outer
+    return weight, mean, scatter
