@@ -1,0 +1,79 @@
+r"""Entropy of a network and divergence between two networks over the same variables.
+
+.. math::
+    H(P) = -\sum_i \sum_{\mathrm{pa}_i} P(\mathrm{pa}_i)
+        \sum_{x_i} P(x_i \mid \mathrm{pa}_i) \log P(x_i \mid \mathrm{pa}_i)
+
+    \mathrm{KL}(P \,\|\, Q) = -H(P)
+        - \sum_i \sum_{x_i, \mathrm{pa}^Q_i} P(x_i, \mathrm{pa}^Q_i) \log Q(x_i \mid \mathrm{pa}^Q_i)
+
+Both need only the joint distribution of one family at a time, which is exact; a family whose joint
+is out of reach is refused before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import entr
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.errors import ModelError
+from consilience.inference.elimination import MEMORY_LIMIT, joint
+from consilience.network.network import Network
+
+__all__ = ["entropy", "kl_divergence"]
+
+
+def entropy(net: Network, *, memory_limit: float = MEMORY_LIMIT) -> float:
+    """Entropy of the joint distribution in nats."""
+    total = 0.0
+    for local in net.distributions.values():
+        parents = joint(net, local.parents, memory_limit=memory_limit)
+        total += float((parents * entr(local.table).sum(axis=-1)).sum())
+    return total
+
+
+def kl_divergence(p: Network, q: Network, *, memory_limit: float = MEMORY_LIMIT) -> float:
+    """Divergence of ``q`` from ``p`` in nats; infinite if ``q`` excludes what ``p`` allows.
+
+    Both networks must have the same variables with the same states, each state in whatever order.
+    """
+    _check_same_variables(p, q)
+    cross = 0.0
+    for local in q.distributions.values():
+        names = (*local.parents, local.child.name)
+        weight = joint(p, names, memory_limit=memory_limit)
+        cross -= float(_expected_log(weight, _in_states_of(p, q, names, local.table)))
+    return max(0.0, cross - entropy(p, memory_limit=memory_limit))
+
+
+def _check_same_variables(p: Network, q: Network) -> None:
+    for name in {*p.variables, *q.variables}:
+        if name not in p.variables or name not in q.variables:
+            raise ModelError(
+                f"the networks must have the same variables; {name!r} is in one only.",
+                variable=name,
+            )
+        if set(p.variables[name].discrete_states) != set(q.variables[name].discrete_states):
+            raise ModelError(
+                f"the networks must have the same states; those of {name!r} are "
+                f"{_check.listed(p.variables[name].discrete_states)} and "
+                f"{_check.listed(q.variables[name].discrete_states)}.",
+                variable=name,
+            )
+
+
+def _in_states_of(p: Network, q: Network, names: tuple[str, ...], table: Floats) -> Floats:
+    orders = [
+        [q.variables[name].code(state) for state in p.variables[name].discrete_states]
+        for name in names
+    ]
+    return table[np.ix_(*orders)]
+
+
+def _expected_log(weight: Floats, table: Floats) -> float:
+    if np.any((table == 0) & (weight > 0)):
+        return -np.inf
+    log = np.log(table, out=np.zeros_like(table), where=table > 0)
+    return float((weight * log).sum())

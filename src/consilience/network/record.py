@@ -1,0 +1,40 @@
+"""The record that a network carries: how it was made, from what, and what to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from consilience import _freeze
+
+__all__ = ["Record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The story of a network; all of it is plain data and survives in the JSON format.
+
+    Parameters
+    ----------
+    method
+        What made the network: an estimator with its parameters, or the file it was read from.
+    n_rows
+        Weight of the rows used for each family (rows complete for that family).
+    n_incomplete
+        Weight of the rows left out of each family because one of its variables was missing.
+    unidentified
+        Number of parent states of each family that no row shows: the data say nothing about those
+        rows of the table, which hold the prior, or are uniform without one.
+    notes
+        Anything else a reader should know, one sentence each.
+    """
+
+    method: str = ""
+    n_rows: Mapping[str, float] = field(default_factory=dict)
+    n_incomplete: Mapping[str, float] = field(default_factory=dict)
+    unidentified: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+        object.__setattr__(self, "notes", tuple(self.notes))

@@ -1,0 +1,8 @@
+"""From counts along a DAG to local distributions."""
+
+from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.shrinkage import Shrinkage
+from consilience.parameters.uncertainty import draws, intervals
+
+__all__ = ["MLE", "Dirichlet", "Shrinkage", "draws", "intervals"]

@@ -1,0 +1,59 @@
+"""What the posteriors of a network's tables say: intervals, and draws of whole networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats, Seed
+from consilience.distributions.categorical import Categorical, Posterior
+from consilience.errors import ModelError
+from consilience.network.network import Network
+
+__all__ = ["draws", "intervals"]
+
+
+def intervals(net: Network, name: str, *, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Ends of the central credible interval of every entry of a node's table.
+
+    Raises
+    ------
+    ModelError
+        If the node's table has no posterior (maximum likelihood, shrinkage, most file formats).
+    """
+    return _posterior(net[name]).interval(level)
+
+
+def draws(net: Network, n_draws: int, *, seed: Seed = None) -> Iterator[Network]:
+    """Networks drawn from the posterior of the tables, one after the other.
+
+    The source node, whose table states shares of rows, is not drawn but kept.
+    """
+    _check.whole("draws", at_least=0, n_draws=n_draws)
+    posteriors = {
+        name: _posterior(local) for name, local in net.distributions.items() if name != net.source
+    }
+    rng = _check.generator(seed)
+    return (_one_draw(net, posteriors, rng) for _ in range(n_draws))
+
+
+def _one_draw(net: Network, posteriors: dict[str, Posterior], rng: np.random.Generator) -> Network:
+    distributions = {
+        name: Categorical(local.child, local.given, posteriors[name].draw(rng))
+        if name in posteriors
+        else local
+        for name, local in net.distributions.items()
+    }
+    return Network(distributions, net.source)
+
+
+def _posterior(local: Categorical) -> Posterior:
+    if local.posterior is None:
+        raise ModelError(
+            f"the table of {local.child.name!r} has no posterior. Fit with an estimator that has "
+            "one, such as Dirichlet; of the file formats only JSON keeps it.",
+            variable=local.child.name,
+        )
+    return local.posterior

@@ -1,0 +1,24 @@
+"""The graph of naive Bayes: the target is the parent of every other variable."""
+
+from __future__ import annotations
+
+from consilience import _check
+from consilience.data.table import Table
+from consilience.graph.dag import DAG
+
+__all__ = ["naive_bayes"]
+
+
+def naive_bayes(table: Table, target: str) -> DAG:
+    """The DAG with an arc from the target to each other variable of the table, in their order.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"ill": ["no", "yes"], "fever": ["no", "yes"], "rash": ["no", "no"]})
+    >>> cs.naive_bayes(table, target="ill").arcs
+    (('ill', 'fever'), ('ill', 'rash'))
+    """
+    _check.known("variable", [target], table.variables)
+    features = [name for name in table.variables if name != target]
+    return DAG([(target, feature) for feature in features], nodes=[target, *features])
