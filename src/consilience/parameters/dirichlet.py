@@ -21,7 +21,7 @@ References: Heckerman, Geiger and Chickering (1995); Cooper and Herskovits (1992
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -39,7 +39,7 @@ from consilience.statistics.counts import Counts
 __all__ = ["Dirichlet"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Dirichlet:
     """Posterior mean under a Dirichlet prior, pooled over the sources; the posterior is kept.
 
@@ -72,8 +72,15 @@ class Dirichlet:
         ways = [*sizes, *(["tables"] if self.tables is not None else [])]
         if len(ways) > 1:
             raise InputError(f"Dirichlet: say the prior in one way, not in {_check.listed(ways)}.")
+        if not ways:
+            object.__setattr__(self, "ess", 1.0)
         if self.network is not None and ways not in ([], ["ess"]):
             raise InputError(f"Dirichlet: a prior network goes with ess, not with {ways[0]!r}.")
+
+    def __repr__(self) -> str:
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        said = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        return f"Dirichlet({', '.join(said)})"
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, with its posterior."""
@@ -85,7 +92,7 @@ class Dirichlet:
         shape = tuple(variable.n_states for variable in (*counts.given, counts.child))
         n_cells = float(np.prod(shape))
         if self.network is not None:
-            return (self.ess or 1.0) * _prior_joint(self.network, counts, names)
+            return float(self.ess or 0) * _prior_joint(self.network, counts, names)
         if self.tables is not None:
             _check.known("prior table", [child], self.tables)
             return _checked_prior(child, np.asarray(self.tables[child], float), shape)
@@ -93,7 +100,7 @@ class Dirichlet:
             return np.full(shape, self.per_cell)
         if self.per_parent_state is not None:
             return np.full(shape, self.per_parent_state / shape[-1])
-        return np.full(shape, (self.ess or 1.0) / n_cells)
+        return np.full(shape, float(self.ess or 0) / n_cells)
 
     def _posterior_mean(self, counts: Counts) -> Categorical:
         prior = self.prior(counts)

@@ -106,7 +106,8 @@ def _grouped(
     order = np.argsort(code, kind="stable") if n_groups > 1 else slice(None)
     values, weights, code = values[order], weights[order], code[order]
     groups, starts = np.unique(code, return_index=True)
-    for group, a, b in zip(groups, starts, [*starts[1:], len(code)], strict=True):
+    ends = np.append(starts, len(code))[1:]
+    for group, a, b in zip(groups, starts, ends, strict=False):
         w, x = weights[a:b], values[a:b]
         weight[group] = w.sum()
         if weight[group] > 0:

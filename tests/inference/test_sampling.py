@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+import consilience as cs
+from consilience.errors import InputError, UnknownNameError
+from consilience.inference.sampling import sample
+
+
+def chain(n_states: int = 3, total: float | None = None) -> cs.Network:
+    dag = cs.DAG.parse("[a][b|a][c|a:b]")
+    return cs.random_network(dag, n_states=n_states, total=total, seed=1)
+
+
+@pytest.mark.parametrize("n_states", [1, 2, 3, 4, 5, 30])
+def test_frequencies_follow_the_tables(n_states):
+    net = chain(n_states, total=3.0 * n_states)
+    table = net.sample(60_000, seed=3)
+    [counts] = cs.count(table, [cs.Family("c", ("a", "b"))])
+    rows = counts.table[0]
+    expected = rows.sum(axis=1, keepdims=True) * net["c"].rows
+    kept = expected > 5
+    if n_states > 1:
+        # Cells expected to be rare are left out; their share makes the sums agree again.
+        observed = rows[kept] * expected[kept].sum() / rows[kept].sum()
+        assert chisquare(observed, expected[kept]).pvalue > 1e-3
+
+
+def test_a_state_of_probability_zero_is_never_drawn():
+    coin = cs.Variable("coin", ("never", "heads", "tails", "no"))
+    net = cs.Network.of([cs.Categorical(coin, (), np.array([0.0, 0.5, 0.5, 0.0]))])
+    assert set(np.unique(net.sample(100_000, seed=2).columns["coin"])) == {1, 2}
+
+
+def test_rows_do_not_depend_on_the_number_of_threads():
+    tables = [sample(chain(), 70_000, given={}, seed=7, threads=n) for n in (1, 2, 3)]
+    for name in "abc":
+        np.testing.assert_array_equal(tables[0].columns[name], tables[1].columns[name])
+        np.testing.assert_array_equal(tables[0].columns[name], tables[2].columns[name])
+
+
+def test_the_same_seed_gives_the_same_rows_and_another_seed_others():
+    first, again, other = (chain().sample(500, seed=seed).columns["c"] for seed in (1, 1, 2))
+    assert (first == again).all()
+    assert not (first == other).all()
+
+
+def test_a_shorter_sample_is_the_beginning_of_a_longer_one():
+    short, long = chain().sample(10, seed=4), chain().sample(50_000, seed=4)
+    np.testing.assert_array_equal(short.columns["c"], long.columns["c"][:10])
+
+
+def test_nodes_of_one_sample_are_independent_where_the_graph_says_so():
+    dag = cs.DAG(nodes=["a", "b"])
+    table = cs.random_network(dag, n_states=4, total=40, seed=5).sample(100_000, seed=6)
+    [counts] = cs.count(table, [cs.Family("a", ("b",))])
+    rows = counts.table[0]
+    expected = rows.sum(axis=1, keepdims=True) * rows.sum(axis=0) / rows.sum()
+    assert chisquare(rows.ravel(), expected.ravel(), ddof=6).pvalue > 1e-3
+
+
+def test_the_source_of_the_network_is_the_source_of_the_rows():
+    net = chain()
+    sourced = cs.Network(net.distributions, source="a")
+    table = sourced.sample(100, seed=1)
+    assert table.source == "a"
+    assert table.sources == ("0", "1", "2")
+    assert set(table.variables) == {"b", "c"}
+
+
+def test_given_states_are_fixed_and_the_rest_follows():
+    net = chain()
+    table = net.sample(50_000, given={"a": "2"}, seed=1)
+    assert (table.columns["a"] == 2).all()
+    shares = np.bincount(table.columns["b"], minlength=3) / 50_000
+    np.testing.assert_allclose(shares, net["b"].table[2], atol=0.01)  # four standard errors
+
+
+def test_a_node_whose_parents_are_free_cannot_be_given():
+    with pytest.raises(InputError, match="given 'b': its parents 'a'"):
+        chain().sample(10, given={"b": "0"})
+
+
+def test_an_unknown_node_or_state_is_named():
+    with pytest.raises(UnknownNameError, match="unknown node 'z'"):
+        chain().sample(10, given={"z": "0"})
+    with pytest.raises(UnknownNameError, match="no state '9'"):
+        chain().sample(10, given={"a": "9"})
+
+
+def test_no_rows_are_a_table_all_the_same():
+    assert chain().sample(0, seed=1).n_rows == 0
+
+
+def test_a_negative_number_of_rows_is_refused():
+    with pytest.raises(InputError, match="at least 0, got -1"):
+        chain().sample(-1)

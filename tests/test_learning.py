@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.errors import DataError, GraphError, InputError, UnknownNameError
+from consilience.statistics.engines import Batches
+
+
+def two_hospitals() -> cs.Table:
+    north = {"smoke": ["yes", "no", "no"], "cough": ["yes", "no", None]}
+    south = {"smoke": ["yes"], "cough": ["no"]}
+    return cs.read({"north": north, "south": south}, source="hospital")
+
+
+def test_several_sources_make_the_source_a_root_that_stands_alone():
+    net = cs.fit(cs.DAG([("smoke", "cough")]), two_hospitals(), cs.MLE())
+    assert net.source == "hospital"
+    assert net.dag.nodes == ("hospital", "smoke", "cough")
+    assert net.dag.arcs == (("smoke", "cough"),)
+    np.testing.assert_allclose(net["hospital"].table, [0.75, 0.25])
+    assert net.dag.without(net.source) == cs.DAG([("smoke", "cough")])
+
+
+def test_the_children_that_a_graph_gives_the_source_depend_on_it():
+    net = cs.fit(cs.DAG([("hospital", "smoke"), ("smoke", "cough")]), two_hospitals(), cs.MLE())
+    assert net["smoke"].parents == ("hospital",)
+    np.testing.assert_allclose(net["smoke"].table, [[1 / 3, 2 / 3], [1, 0]])
+    assert net["cough"].parents == ("smoke",)
+
+
+def test_arcs_into_the_source_are_refused():
+    with pytest.raises(GraphError, match="'smoke' -> 'hospital'"):
+        cs.fit(cs.DAG([("smoke", "hospital")]), two_hospitals())
+
+
+def test_one_source_makes_no_node():
+    table = cs.read({"north": {"x": ["a", "b"]}}, source="hospital")
+    assert cs.fit(cs.DAG(nodes=["x"]), table).source is None
+
+
+def test_rows_with_gaps_are_counted_in_the_record():
+    net = cs.fit(cs.DAG([("smoke", "cough")]), two_hospitals())
+    assert net.record.n_rows == {"smoke": 4, "cough": 3}
+    assert net.record.n_incomplete == {"smoke": 0, "cough": 1}
+    assert "missing completely at random" in net.record.notes[0]
+
+
+def test_the_default_estimator_is_named_in_the_record():
+    net = cs.fit(cs.DAG(nodes=["smoke"]), two_hospitals())
+    assert net.record.method.startswith("Dirichlet(")
+
+
+def test_a_fit_from_batches_equals_the_fit_of_the_whole():
+    table = two_hospitals()
+    batches = Batches(table.schema, [table.take(slice(0, 1)), table.take(slice(1, 4))])
+    dag = cs.DAG([("smoke", "cough")])
+    np.testing.assert_array_equal(
+        cs.fit(dag, batches)["cough"].table, cs.fit(dag, table)["cough"].table
+    )
+
+
+def test_a_node_that_is_no_variable_is_named():
+    with pytest.raises(UnknownNameError, match=r"unknown variable 'smoek'\. Did you mean 'smoke'"):
+        cs.fit(cs.DAG(nodes=["smoek"]), two_hospitals())
+
+
+def test_a_table_without_rows_cannot_be_fitted():
+    with pytest.raises(DataError, match="without rows"):
+        cs.fit(cs.DAG(nodes=["smoke"]), two_hospitals().take(slice(0, 0)))
+
+
+def test_a_continuous_variable_cannot_be_counted():
+    table = cs.read({"age": [1.5, 2.5]})
+    with pytest.raises(InputError, match="'age' is continuous"):
+        cs.fit(cs.DAG(nodes=["age"]), table)
+
+
+def test_naive_bayes_points_from_the_target_to_all_others():
+    dag = cs.naive_bayes(two_hospitals(), target="cough")
+    assert dag.arcs == (("cough", "smoke"),)
+    with pytest.raises(UnknownNameError, match="unknown variable 'hospital'"):
+        cs.naive_bayes(two_hospitals(), target="hospital")
