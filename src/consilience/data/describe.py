@@ -1,0 +1,160 @@
+"""What is in a table, in numbers and in words."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from consilience import _check
+from consilience._freeze import FrozenMap
+from consilience._typing import Floats
+from consilience.data.labels import label
+from consilience.data.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Description", "DescriptionRow", "describe", "missing_shares"]
+
+ALL = "all"
+
+_WIDTH = 100
+_NAME_WIDTH, _ORIGIN_WIDTH = 24, 30
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionRow:
+    """One variable: states or range (None if it has no value), share missing, and why."""
+
+    variable: str
+    states: tuple[str, ...] | None
+    range: tuple[float, float] | None
+    missing: float
+    origin: str
+
+    @property
+    def kind(self) -> str:
+        """``"discrete"`` or ``"continuous"``."""
+        return "continuous" if self.states is None else "discrete"
+
+    @property
+    def content(self) -> str:
+        """States or range in words: ``"2: F, M"``, ``"29 to 77"``."""
+        if self.states is not None:
+            return f"{len(self.states)}: {', '.join(self.states)}"
+        if self.range is None:
+            return "no values"
+        return " to ".join(map(_short, self.range))
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A table described: one row a variable; ``str`` gives a text that fits 100 columns."""
+
+    title: str
+    rows: tuple[DescriptionRow, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas frame with the columns variable, kind, content, missing and origin."""
+        pandas = _check.extra("pandas", "pandas", "Description.to_frame")
+        names = ("variable", "kind", "content", "missing", "origin")
+        frame = {name: [getattr(row, name) for row in self.rows] for name in names}
+        return pandas.DataFrame(frame)
+
+    def __str__(self) -> str:
+        cells = [_HEADER, *map(_cells, self.rows)]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(_HEADER))]
+        widths[0] = min(widths[0], _NAME_WIDTH)
+        widths[4] = min(widths[4], _ORIGIN_WIDTH)
+        widths[2] = min(widths[2], _WIDTH - sum(widths) + widths[2] - 8)
+        return "\n".join([self.title, *(_line(row, widths) for row in cells)])
+
+    def _repr_html_(self) -> str:
+        def line(cells: tuple[str, ...], tag: str) -> str:
+            return f"<tr>{''.join(f'<{tag}>{html.escape(c)}</{tag}>' for c in cells)}</tr>"
+
+        body = "".join(line(_cells(row), "td") for row in self.rows)
+        head = f"<caption>{html.escape(self.title)}</caption>{line(_HEADER, 'th')}"
+        return f"<table>{head}{body}</table>"
+
+
+_HEADER = ("variable", "kind", "states or range", "missing", "because")
+
+
+def describe(table: Table) -> Description:
+    """Kind, states or range, share missing (over all sources) and origin of every variable."""
+    weights = _row_weights(table)
+    total = float(weights.sum())
+    rows = []
+    for name, variable in table.variables.items():
+        is_missing = _is_missing(table, name)
+        share = float(weights[is_missing].sum()) / total if total > 0 else 0.0
+        span = None
+        if variable.is_continuous and not is_missing.all():
+            known = table.columns[name][~is_missing]
+            span = (float(known.min()), float(known.max()))
+        origin = table.origins.get(name, "")
+        rows.append(DescriptionRow(name, variable.states, span, share, origin))
+    return Description(_title(table), tuple(rows))
+
+
+def missing_shares(table: Table) -> FrozenMap[str, FrozenMap[str, float]]:
+    """Share of missing values by source (``"all"`` without sources) and variable.
+
+    Rows count by their weight. A source without rows misses nothing: its shares are 0.
+    """
+    sources = table.sources or (ALL,)
+    codes = np.zeros(table.n_rows, np.int8) if table.source_codes is None else table.source_codes
+    weights = _row_weights(table)
+    totals = np.bincount(codes, weights, minlength=len(sources))
+    shares = np.empty((len(table.variables), len(sources)))
+    for k, name in enumerate(table.variables):
+        is_missing = _is_missing(table, name)
+        lost = np.bincount(codes[is_missing], weights[is_missing], minlength=len(sources))
+        shares[k] = lost / np.where(totals > 0, totals, 1.0)
+    return FrozenMap(
+        {
+            source: FrozenMap(dict(zip(table.variables, shares[:, f].tolist(), strict=True)))
+            for f, source in enumerate(sources)
+        }
+    )
+
+
+def _row_weights(table: Table) -> Floats:
+    return np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
+
+
+def _is_missing(table: Table, name: str) -> Any:
+    column = table.columns[name]
+    return np.isnan(column) if table.variables[name].is_continuous else column < 0
+
+
+def _title(table: Table) -> str:
+    sources = f", {len(table.sources)} sources in {table.source!r}" if table.sources else ""
+    weight = "" if table.weights is None else f" of weight {label(float(table.total_weight))}"
+    return f"{table.n_rows:,} rows{weight}, {len(table.variables)} variables{sources}"
+
+
+def _cells(row: DescriptionRow) -> tuple[str, ...]:
+    return row.variable, row.kind, row.content, f"{100 * row.missing:.1f} %", row.origin
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    name, kind, values, missing, origin = (
+        _shortened(cell, width) for cell, width in zip(cells, widths, strict=True)
+    )
+    return (
+        f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {values:<{widths[2]}}  "
+        f"{missing:>{widths[3]}}  {origin}"
+    ).rstrip()
+
+
+def _short(number: float) -> str:
+    return label(number) if number.is_integer() else f"{number:.6g}"
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

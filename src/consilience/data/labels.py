@@ -1,0 +1,64 @@
+"""How a value becomes the text of a state.
+
+States are text. A number is written in its shortest form, and a whole number without a fraction, so
+that the integer 1, the float 1.0 and the text ``"1"`` are one state, ``"1"``. Text is kept letter
+for letter, with one exception: when *every* text of a column is a plain decimal number (optional
+minus, no leading zeros, optional fraction or exponent), the column holds numbers and they are
+written by the same rule; ``"1.0"`` and ``"1"`` are then one state, while the codes ``"01"`` and
+``"1"`` stay two.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PLAIN_NUMBER", "is_plain_number", "label", "labels"]
+
+PLAIN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+"""The pattern of a plain decimal number, to be matched against a whole text."""
+
+LARGEST_EXACT = 2**53
+
+_plain_number = re.compile(PLAIN_NUMBER)
+
+
+def is_plain_number(text: str) -> bool:
+    """Whether a text is a decimal number as programs write it: ``-3``, ``2.50``, ``1e-05``."""
+    return _plain_number.fullmatch(text) is not None
+
+
+def label(value: Any) -> str:
+    """The text of one value: numbers in their shortest form, the rest as ``str`` gives it."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, np.float16 | np.float32):
+        return label(float(str(value)))  # 0.1 in 32 bits is "0.1", not "0.10000000149011612"
+    if isinstance(value, float | np.floating | Decimal):
+        number = float(value)
+        is_whole = math.isfinite(number) and number.is_integer() and abs(number) < LARGEST_EXACT
+        return str(int(number)) if is_whole else repr(number)
+    return str(value)
+
+
+def labels(texts: Sequence[str]) -> list[str]:
+    """The states that the distinct texts of one column stand for, one for each text.
+
+    Integers of any length keep all their digits; only texts with a fraction or an exponent pass
+    through a float.
+    """
+    if all(map(is_plain_number, texts)):
+        return [_number_label(text) for text in texts]
+    return list(texts)
+
+
+def _number_label(text: str) -> str:
+    if text.lstrip("-").isdigit():
+        return "0" if text == "-0" else text
+    number = float(text)
+    return label(number) if math.isfinite(number) else text

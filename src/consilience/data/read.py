@@ -1,0 +1,179 @@
+"""The front door: from files, frames and columns of many sources to one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Column, Floats, Integers
+from consilience.data.coding import Fragment, code_as, code_freely, floats, is_ordered, kind_of
+from consilience.data.discretize import Discretizer
+from consilience.data.discretize import discretize as discretize_table
+from consilience.data.labels import LARGEST_EXACT
+from consilience.data.parts import parts_of
+from consilience.data.request import ReadRequest
+from consilience.data.sources import Sourced, with_sources
+from consilience.data.table import Table
+from consilience.data.variable import Schema, Variable
+
+__all__ = ["read"]
+
+
+def read(
+    data: Any,
+    *,
+    source: str | None = None,
+    weight: str | None = None,
+    columns: Iterable[str] | None = None,
+    states: Mapping[str, Iterable[Any]] | None = None,
+    discrete: Iterable[str] = (),
+    continuous: Iterable[str] = (),
+    missing: Iterable[Any] = ("", "?"),
+    discretize: Mapping[str, Discretizer] | None = None,
+    schema: Schema | Mapping[str, Variable] | None = None,
+) -> Table:
+    """A table from files, data frames or columns of one or many sources.
+
+    Parameters
+    ----------
+    data
+        A path to a ``.csv``, ``.csv.gz`` or ``.parquet`` file; a list of such paths, whose rows are
+        appended; a data frame (pandas, polars, pyarrow, duckdb, or anything that Arrow's stream
+        interface or narwhals understands); a dict of columns; or a dict with any of these for each
+        source. Not every part needs every column: what a part never recorded is missing there. The
+        row labels of a pandas frame are not read.
+    source
+        The column that names the source of each row; for a dict of sources the name that the source
+        variable gets, ``"source"`` by default. A column of that name in such a part must be equal
+        to its key throughout.
+    weight
+        The column that says how many rows each row stands for: numbers of at least zero, none
+        missing.
+    columns
+        The variables to read, in this order; all columns by default.
+    states
+        For a column the states it can take, in order. They are kept even if no row has them, and
+        any other value is an error.
+    discrete, continuous
+        Columns that are one or the other whatever the rule below says.
+    missing
+        The texts that stand for a missing value. A number among them stands for equal numbers too.
+        Null and NaN are always missing, and nothing else is ever taken for it: ``None``, ``NA`` and
+        ``nan`` as text are states.
+    discretize
+        For a column of numbers how to cut it into states; see
+        :func:`consilience.data.discretize.discretize`. Use ``Cuts(other.variables["age"].cuts)``
+        for the cut points of another table.
+    schema
+        The variables to read, as a :class:`Schema` or as a mapping such as ``net.variables``. The
+        table gets exactly these variables: columns that the data lack are missing, others are not
+        read, and a value that is none of the states is an error. A variable with cut points takes
+        numbers as well as its own states. Sources known to the schema come first.
+
+    Returns
+    -------
+    Table
+        ``origins`` and ``describe()`` say why each variable is discrete or continuous.
+
+    Raises
+    ------
+    DataError
+        A value that cannot be used, with its source, column and row (counted from one in its own
+        file or frame).
+    FormatError
+        A file that cannot be read, with the line where that is known.
+    UnknownNameError
+        A column that the data do not have.
+    MissingFileError
+        A file that is not there.
+
+    Notes
+    -----
+    *States are text*: 1, 1.0 and ``"1"`` are one state (:mod:`consilience.data.labels`). Their
+    order is that declared by ``states``, by a schema or by a categorical type; otherwise that of
+    first sight, the sources in the given order; numbers are sorted. A boolean column has the states
+    ``False`` and ``True``.
+
+    *Discrete or continuous* is decided on all sources together: what was declared; categories,
+    booleans and text that is not all numbers are discrete; numbers are continuous if any has a
+    fraction or if there are more than 20 different whole numbers, and discrete otherwise; a column
+    without values is continuous.
+
+    Examples
+    --------
+    >>> table = read({"rome": {"sex": ["F", "M"], "age": [71.5, 64.0]}, "oslo": {"sex": ["M"]}})
+    >>> table.sources, table.variables["sex"].states, table.missing["oslo"]["age"]
+    (('rome', 'oslo'), ('F', 'M'), 1.0)
+    """
+    request = ReadRequest.of(
+        source=source,
+        weight=weight,
+        columns=columns,
+        states=states,
+        discrete=discrete,
+        continuous=continuous,
+        missing=missing,
+        discretize=discretize,
+        schema=schema,
+    )
+    parts = parts_of(data, request.wanted)
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    rows = with_sources(parts, names, request)
+    variables, coded, origins = {}, {}, {}
+    for name in request.variables(names, rows.name):
+        variables[name], coded[name], origins[name] = _column(name, rows.fragments(name), request)
+    table = Table(
+        schema=Schema(variables, rows.variable),
+        columns=coded,
+        source_codes=rows.codes,
+        weights=None if weight is None else _weights(weight, rows, names),
+        origins=origins,
+    )
+    cuts = {name: choice for name, choice in request.discretize.items() if name in variables}
+    return discretize_table(table, cuts)
+
+
+def _column(
+    name: str, fragments: Sequence[Fragment], request: ReadRequest
+) -> tuple[Variable, Column, str]:
+    """A variable, its column, and why it is what it is."""
+    if request.schema is not None:
+        variable = request.schema.variables[name]
+        return variable, code_as(variable, fragments, known_from="in the schema"), "schema"
+    if name in request.states:
+        states = request.states[name]
+        variable = Variable(name, states, ordered=is_ordered(fragments, states))
+        return variable, code_as(variable, fragments, known_from="among those declared"), "declared"
+    if name in request.declared:
+        is_discrete, origin = name in request.discrete, "declared"
+    else:
+        is_discrete, origin = kind_of(fragments)
+    if is_discrete:
+        return *code_freely(name, fragments), origin
+    return Variable(name), floats(fragments), origin
+
+
+def _weights(weight: str, rows: Sourced, names: Sequence[str]) -> Integers | Floats:
+    """The weights of all rows: whole numbers as int64, else float64."""
+    _check.known("column", [weight], names)
+    fragments = rows.fragments(weight)
+    for fragment in fragments:
+        values = floats([fragment])
+        bad = np.flatnonzero(~(values >= 0))
+        if bad.size:
+            value = None if np.isnan(values[bad[0]]) else float(values[bad[0]])
+            raise fragment.place.error(
+                int(bad[0]),
+                f"a weight must be a number of at least zero, {_got(value)}.",
+                value=value,
+            )
+    weights = floats(fragments)
+    is_whole = np.all((np.floor(weights) == weights) & (weights < LARGEST_EXACT))
+    return weights.astype(np.int64) if is_whole else weights
+
+
+def _got(value: float | None) -> str:
+    return "and this row has none" if value is None else f"got {value:g}"

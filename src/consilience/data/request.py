@@ -1,0 +1,175 @@
+"""What a user asks of :func:`consilience.data.read.read`, checked once at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from consilience import _check
+from consilience.data.discretize import Discretizer, check_choices
+from consilience.data.labels import label
+from consilience.data.pieces import Markers
+from consilience.data.variable import Schema, Variable
+from consilience.errors import DataError, InputError
+
+__all__ = ["ReadRequest"]
+
+DEFAULT_SOURCE = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """The arguments of ``read`` in one form each; see there."""
+
+    source: str | None
+    weight: str | None
+    columns: tuple[str, ...] | None
+    states: Mapping[str, tuple[str, ...]]
+    discrete: frozenset[str]
+    continuous: frozenset[str]
+    discretize: Mapping[str, Discretizer]
+    markers: Markers
+    schema: Schema | None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        source: str | None,
+        weight: str | None,
+        columns: Iterable[str] | None,
+        states: Mapping[str, Iterable[Any]] | None,
+        discrete: Iterable[str],
+        continuous: Iterable[str],
+        missing: Iterable[Any],
+        discretize: Mapping[str, Discretizer] | None,
+        schema: Schema | Mapping[str, Variable] | None,
+    ) -> ReadRequest:
+        """The request, or the error for arguments that contradict each other."""
+        check_choices(discretize or {})
+        request = cls(
+            source=source,
+            weight=weight,
+            columns=None if columns is None else _names("columns", columns),
+            states={name: _labels(name, listed) for name, listed in (states or {}).items()},
+            discrete=frozenset(_names("discrete", discrete)),
+            continuous=frozenset(_names("continuous", continuous)),
+            discretize=discretize or {},
+            markers=Markers.of(_listed("missing", missing)),
+            schema=_schema(schema, source),
+        )
+        request._check_kinds()
+        return request
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """For each column that an argument speaks of, the argument."""
+        return {
+            **dict.fromkeys(self.discrete, "discrete="),
+            **dict.fromkeys(self.states, "states="),
+            **dict.fromkeys(self.continuous, "continuous="),
+            **dict.fromkeys(self.discretize, "discretize="),
+        }
+
+    @property
+    def source_name(self) -> str:
+        """Name of the source, if there is one."""
+        if self.source is not None:
+            return self.source
+        known = self.schema is not None and self.schema.source is not None
+        return self.schema.source.name if known else DEFAULT_SOURCE  # type: ignore[union-attr]
+
+    @property
+    def known_sources(self) -> tuple[str, ...]:
+        """Sources that the schema knows."""
+        known = None if self.schema is None else self.schema.source
+        return () if known is None else known.discrete_states
+
+    @property
+    def wanted(self) -> frozenset[str] | None:
+        """The only columns that need to be read, or None for all."""
+        names = self.columns
+        if names is None and self.schema is not None:
+            names = tuple(self.schema.variables)
+        if names is None:
+            return None
+        return frozenset(name for name in (*names, self.source_name, self.weight) if name)
+
+    def variables(self, names: Sequence[str], source: str | None) -> tuple[str, ...]:
+        """Names of the variables to read from data with these columns and this source."""
+        self._check_roles(source)
+        existing = dict.fromkeys(names)
+        _check.known("column", self.declared, existing)
+        known = existing if self.schema is None else self.schema.variables
+        chosen = tuple(known) if self.columns is None else self.columns
+        _check.known("column", chosen, known)
+        variables = tuple(name for name in chosen if name not in (source, self.weight))
+        if "" in variables:
+            raise DataError(
+                "a column has no name. Name it, or choose the columns to read with columns=.",
+                column="",
+            )
+        return variables
+
+    def _check_kinds(self) -> None:
+        if self.schema is not None and self.declared:
+            name, argument = next(iter(self.declared.items()))
+            raise InputError(
+                f"schema= says what the columns are; {argument} for {name!r} is too much.",
+                column=name,
+            )
+        by_argument: dict[str, Collection[str]] = {
+            "discrete=": self.discrete | set(self.states),
+            "continuous=": self.continuous,
+            "discretize=": self.discretize,
+        }
+        for argument, named in by_argument.items():
+            for name in named:
+                others = [o for o, other in by_argument.items() if o != argument and name in other]
+                if others:
+                    raise InputError(
+                        f"column {name!r} cannot be in {argument} and in {others[0]}.", column=name
+                    )
+
+    def _check_roles(self, source: str | None) -> None:
+        if source is not None and source == self.weight:
+            raise InputError(f"column {source!r} cannot be source and weight.", column=source)
+        for role, name in (("source", source), ("weight", self.weight)):
+            if name is not None and (name in self.declared or name in (self.columns or ())):
+                raise InputError(
+                    f"column {name!r} is the {role} and cannot be a variable as well.", column=name
+                )
+
+
+def _names(argument: str, names: Iterable[Any]) -> tuple[Any, ...]:
+    listed = _listed(argument, names)
+    if len(set(listed)) < len(listed):
+        twice = next(name for name in listed if listed.count(name) > 1)
+        raise InputError(f"{argument} names {twice!r} twice.", parameter=argument, name=twice)
+    return listed
+
+
+def _listed(argument: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{argument} must be a list, got {values!r}.", parameter=argument)
+    return tuple(values)
+
+
+def _labels(name: str, states: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(map(label, _names(f"states for {name!r}", states)))
+
+
+def _schema(given: Schema | Mapping[str, Variable] | None, source: str | None) -> Schema | None:
+    if given is None:
+        return None
+    if isinstance(given, Schema):
+        if source is not None and given.source is not None and given.source.name != source:
+            raise InputError(
+                f"the schema's source is {given.source.name!r}, not {source!r}.", source=source
+            )
+        if source is None or source not in given.variables:
+            return given
+        given = given.variables
+    variables = {name: variable for name, variable in given.items() if name != source}
+    return Schema(variables, None if source is None else given.get(source))

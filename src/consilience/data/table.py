@@ -1,0 +1,220 @@
+"""The noun :class:`Table`: rows of many sources, coded by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience import _check, _freeze
+from consilience._typing import Codes, Column, Floats, Integers
+from consilience.data.variable import Schema, Variable
+from consilience.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from consilience.data.describe import Description
+
+__all__ = ["Table", "code_type"]
+
+
+def code_type(n_states: int) -> type[np.signedinteger[Any]]:
+    """The smallest integer type that holds the codes -1 .. n_states - 1."""
+    for dtype in (np.int8, np.int16, np.int32):
+        if n_states - 1 <= np.iinfo(dtype).max:
+            return dtype
+    raise DataError(f"a variable with {n_states:,} states is more than the library can hold.")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table:
+    """Rows of one or many sources; immutable.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    columns
+        For each variable its column: state codes in the smallest integer type with -1 for missing,
+        or float64 with NaN for missing.
+    source_codes
+        The source of each row as a code of ``schema.source``; None if the table has no source.
+    weights
+        How many rows each row stands for: int64, or float64 if some are fractional; None if each
+        stands for one.
+    origins
+        For each variable, why it is discrete or continuous, in words; shown by :meth:`describe`.
+    """
+
+    schema: Schema
+    columns: Mapping[str, Column]
+    source_codes: Codes | None = None
+    weights: Integers | Floats | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        columns = {name: np.ascontiguousarray(column) for name, column in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
+        _freeze.own(self)
+        if set(self.columns) != set(self.schema.variables):
+            raise DataError("the columns of a table must be the variables of its schema.")
+        for name, variable in self.schema.variables.items():
+            _check_column(name, variable, self.columns[name], self.n_rows)
+        if (self.schema.source is None) != (self.source_codes is None):
+            raise DataError("a table with a source needs the source of every row.")
+        if self.source_codes is not None and self.schema.source is not None:
+            _check_column(
+                self.schema.source.name, self.schema.source, self.source_codes, self.n_rows
+            )
+            if self.n_rows and int(self.source_codes.min()) < 0:
+                row = int(np.flatnonzero(self.source_codes < 0)[0]) + 1
+                raise DataError(
+                    f"row {row} has no source (column {self.schema.source.name!r}).", row=row
+                )
+        if self.weights is not None:
+            _check_weights(self.weights, self.n_rows)
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name to :class:`Variable`, in column order; the source is not one of them."""
+        return self.schema.variables
+
+    @property
+    def source(self) -> str | None:
+        """Name of the source variable, or None."""
+        return None if self.schema.source is None else self.schema.source.name
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the sources; empty if the table has none."""
+        return () if self.schema.source is None else self.schema.source.discrete_states
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows held, whatever their weights."""
+        columns = chain(self.columns.values(), (self.source_codes, self.weights))
+        return next((len(column) for column in columns if column is not None), 0)
+
+    @property
+    def total_weight(self) -> float:
+        """Number of rows that the table stands for: the sum of the weights."""
+        return self.n_rows if self.weights is None else self.weights.sum().item()
+
+    @property
+    def missing(self) -> Mapping[str, Mapping[str, float]]:
+        """Share missing as ``missing[source][column]``, the one key being ``"all"`` if none."""
+        from consilience.data.describe import missing_shares
+
+        return missing_shares(self)
+
+    def column(self, name: str) -> Column:
+        """The coded column of a variable or of the source."""
+        if name in self.columns:
+            return self.columns[name]
+        if self.source_codes is not None and name == self.source:
+            return self.source_codes
+        _check.unknown("variable", name, self.columns)
+
+    def take(self, rows: Any) -> Table:
+        """The rows at these positions, of a slice or of a mask, in that order."""
+        chosen = _positions(rows, self.n_rows)
+        return Table(
+            schema=self.schema,
+            columns={name: column[chosen] for name, column in self.columns.items()},
+            source_codes=None if self.source_codes is None else self.source_codes[chosen],
+            weights=None if self.weights is None else self.weights[chosen],
+            origins=self.origins,
+        )
+
+    def select(self, names: Sequence[str]) -> Table:
+        """The table with these variables only, in this order; sources and weights stay."""
+        _check.known("variable", names, self.columns)
+        return Table(
+            schema=Schema({name: self.variables[name] for name in names}, self.schema.source),
+            columns={name: self.columns[name] for name in names},
+            source_codes=self.source_codes,
+            weights=self.weights,
+            origins={name: self.origins[name] for name in names if name in self.origins},
+        )
+
+    def distinct(self) -> Table:
+        """Equal rows of one source merged into one row whose weight is the sum of theirs."""
+        from consilience.data.distinct import distinct
+
+        return distinct(self)
+
+    def describe(self) -> Description:
+        """Kind, states, missing values of every variable and why it is discrete or continuous."""
+        from consilience.data.describe import describe
+
+        return describe(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas frame: categoricals with all states, source and ``weight`` columns included."""
+        from consilience.data.frames import to_frame
+
+        return to_frame(self)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        sources = f", {len(self.sources)} sources" if self.sources else ""
+        weights = "" if self.weights is None else f", weight {self.total_weight:g}"
+        return f"Table({self.n_rows:,} rows, {len(self.columns)} variables{sources}{weights})"
+
+    def _repr_html_(self) -> str:
+        return self.describe()._repr_html_()
+
+
+def _positions(rows: Any, n_rows: int) -> slice | npt.NDArray[Any]:
+    """A slice, or an array of positions or of booleans that fits the number of rows."""
+    if isinstance(rows, slice):
+        return rows
+    chosen = np.asarray(rows)
+    if chosen.size == 0 and chosen.dtype != np.bool_:
+        chosen = chosen.astype(np.intp)
+    is_mask = chosen.dtype == np.bool_ and chosen.shape == (n_rows,)
+    is_positions = chosen.ndim == 1 and np.issubdtype(chosen.dtype, np.integer)
+    if is_positions and chosen.size and not -n_rows <= chosen.min() <= chosen.max() < n_rows:
+        bad = chosen[(chosen < -n_rows) | (chosen >= n_rows)][0]
+        raise InputError(f"there is no row at position {bad} of {n_rows} rows.", row=int(bad))
+    if not (is_mask or is_positions):
+        raise InputError(
+            f"rows must be a slice, positions or {n_rows} booleans, got {chosen.dtype.name} of "
+            f"shape {chosen.shape}.",
+            parameter="rows",
+        )
+    return chosen
+
+
+def _check_column(name: str, variable: Variable, column: Column, n_rows: int) -> None:
+    wanted = np.float64 if variable.is_continuous else code_type(variable.n_states)
+    if column.ndim != 1 or len(column) != n_rows or column.dtype != wanted:
+        raise DataError(
+            f"column {name!r} must be {n_rows} values of {np.dtype(wanted).name}, "
+            f"got {column.dtype.name} of shape {column.shape}.",
+            column=name,
+        )
+    if variable.is_continuous or not n_rows:
+        return
+    if int(column.min()) < -1 or int(column.max()) >= variable.n_states:
+        raise DataError(
+            f"column {name!r} has codes outside -1 .. {variable.n_states - 1}.", column=name
+        )
+
+
+def _check_weights(weights: Integers | Floats, n_rows: int) -> None:
+    if weights.shape != (n_rows,) or weights.dtype not in (np.int64, np.float64):
+        raise DataError(f"weights must be {n_rows} numbers of int64 or float64.", column="weight")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        raise DataError(
+            f"row {bad[0] + 1}: a weight must be zero or more, got {weights[bad[0]]}.",
+            row=int(bad[0]) + 1,
+        )

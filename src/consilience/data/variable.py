@@ -1,0 +1,162 @@
+"""The nouns :class:`Variable` and :class:`Schema`: what a table or a network is about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from consilience import _check, _freeze
+from consilience.data.labels import is_plain_number, label
+from consilience.errors import InputError, UnknownNameError
+
+__all__ = ["Schema", "Variable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One column of a table or one node of a network.
+
+    Parameters
+    ----------
+    name
+        Any text that is not empty.
+    states
+        The states of a discrete variable, in order; None for a continuous one.
+    ordered
+        Whether the order of the states means something (``low < high``).
+    cuts
+        For a discretised variable, the increasing cut points between its states: a number ``x``
+        falls in state ``k`` if exactly ``k`` cuts are at or below it, that is, intervals are closed
+        on the left.
+
+    Examples
+    --------
+    >>> Variable("sex", ("F", "M")).n_states
+    2
+    >>> Variable("age").is_continuous
+    True
+    """
+
+    name: str
+    states: tuple[str, ...] | None = None
+    ordered: bool = False
+    cuts: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"a variable's name must be text, got {self.name!r}.", name=self.name)
+        if self.states is None:
+            if self.cuts is not None:
+                raise InputError(
+                    f"variable {self.name!r} has cut points but no states.", variable=self.name
+                )
+            return
+        given: Any = self.states
+        if isinstance(given, str):
+            raise InputError(
+                f"variable {self.name!r}: states must be a sequence of texts, got the text "
+                f"{given!r}.",
+                variable=self.name,
+            )
+        object.__setattr__(self, "states", tuple(self.states))
+        if not self.states or not all(isinstance(s, str) and s for s in self.states):
+            raise InputError(
+                f"variable {self.name!r}: states must be texts that are not empty, at least one of "
+                f"them; got {_check.listed(self.states)}.",
+                variable=self.name,
+            )
+        if len(set(self.states)) < len(self.states):
+            twice = next(s for s in self.states if self.states.count(s) > 1)
+            raise InputError(
+                f"variable {self.name!r}: the state {twice!r} stands twice.",
+                variable=self.name,
+                state=twice,
+            )
+        self._check_cuts(self.states)
+
+    def _check_cuts(self, states: tuple[str, ...]) -> None:
+        if self.cuts is None:
+            return
+        object.__setattr__(self, "cuts", tuple(map(float, self.cuts)))
+        is_finite = all(map(math.isfinite, self.cuts))
+        is_increasing = is_finite and all(a < b for a, b in pairwise(self.cuts))
+        if len(self.cuts) != len(states) - 1 or not is_increasing:
+            raise InputError(
+                f"variable {self.name!r}: {len(states)} states need {len(states) - 1} increasing "
+                f"cut points, got {self.cuts}.",
+                variable=self.name,
+            )
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the variable takes real numbers rather than states."""
+        return self.states is None
+
+    @property
+    def n_states(self) -> int:
+        """Number of states; a continuous variable has none to count and raises."""
+        return len(self.discrete_states)
+
+    @property
+    def discrete_states(self) -> tuple[str, ...]:
+        """The states, for code that needs a discrete variable."""
+        if self.states is None:
+            raise InputError(
+                f"variable {self.name!r} is continuous; a discrete one is needed here. "
+                "Read it with discretize= or discrete=.",
+                variable=self.name,
+            )
+        return self.states
+
+    def code(self, state: Any) -> int:
+        """Position of a state, given as text or as a number that stands for it (1, 1.0 or "1")."""
+        states = self.discrete_states
+        text = label(state)
+        if text in states:
+            return states.index(text)
+        if is_plain_number(text):
+            number = float(text)
+            for code, other in enumerate(states):
+                if is_plain_number(other) and float(other) == number:
+                    return code
+        raise UnknownNameError(
+            f"variable {self.name!r} has no state {text!r}. Known states: {_check.listed(states)}.",
+            variable=self.name,
+            state=text,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The variables of a table in order, and the source variable if there are sources.
+
+    The source's states are the names of the sources. It is not one of ``variables``.
+    """
+
+    variables: Mapping[str, Variable]
+    source: Variable | None = None
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+        for name, variable in self.variables.items():
+            if name != variable.name:
+                raise InputError(f"the variable {variable.name!r} is filed under {name!r}.")
+        if self.source is not None and self.source.name in self.variables:
+            raise InputError(
+                f"{self.source.name!r} is the source and cannot be a variable as well.",
+                variable=self.source.name,
+            )
+
+    def __getitem__(self, name: str) -> Variable:
+        """The variable of that name; the source counts as one."""
+        if name in self.variables:
+            return self.variables[name]
+        if self.source is not None and name == self.source.name:
+            return self.source
+        _check.unknown("variable", name, self.variables)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables or (self.source is not None and name == self.source.name)

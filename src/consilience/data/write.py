@@ -1,0 +1,114 @@
+"""Rows written to a file: labels, not codes; the source first; a missing value as nothing."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as arrow_parquet
+
+from consilience import _check
+from consilience.data.frames import WEIGHT
+from consilience.data.table import Table
+from consilience.data.variable import Variable
+from consilience.errors import DataError, FormatError, MissingFileError
+
+__all__ = ["check_rows_path", "to_arrow", "write_csv", "write_rows"]
+
+EXTENSIONS = (".csv", ".csv.gz", ".parquet")
+
+_STRUCTURAL = frozenset(',"\r\n')
+
+
+def write_rows(table: Table, path: str | os.PathLike[str]) -> None:
+    """Write a table to a ``.csv``, ``.csv.gz`` or ``.parquet`` file.
+
+    The file appears whole or not at all. Its columns are the source, the variables and, if the rows
+    have weights, ``weight``. Parquet keeps all states of a variable and whether they are ordered;
+    csv keeps those that occur.
+    """
+    file = check_rows_path(path)
+    draft = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        _write(table, draft, file.name.lower())
+        draft.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def check_rows_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file that rows can be written to, or the error that says why not."""
+    file = Path(path)
+    if not file.name.lower().endswith(EXTENSIONS):
+        raise FormatError(
+            f"rows cannot be written to {file.name!r}. Known extensions: "
+            f"{_check.listed(EXTENSIONS)}.",
+            file=file.name,
+        )
+    if not file.parent.is_dir():
+        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", path=str(file.parent))
+    return file
+
+
+def write_csv(table: Table, stream: Any) -> None:
+    """Write a table as UTF-8 csv to a stream of bytes, without quotes if no label needs them."""
+    rows = to_arrow(table)
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(rows.column_names)
+    stream.write(header.getvalue().encode())
+    labels = (state for v in _written(table) for state in v.states or ())
+    is_plain = all(_STRUCTURAL.isdisjoint(state) for state in labels)
+    options = arrow_csv.WriteOptions(
+        include_header=False, quoting_style="none" if is_plain else "needed"
+    )
+    arrow_csv.write_csv(rows, stream, options)
+
+
+def to_arrow(table: Table) -> Any:
+    """An Arrow table: a dictionary with all states for each discrete variable, null for missing."""
+    names = [variable.name for variable in _written(table)]
+    columns = [_arrow_column(table, variable) for variable in _written(table)]
+    if table.weights is not None:
+        if WEIGHT in names:
+            raise DataError(
+                f"the table has weights and a column {WEIGHT!r}; both would have that name.",
+                column=WEIGHT,
+            )
+        names.append(WEIGHT)
+        columns.append(pa.array(table.weights))
+    return pa.table(columns, names=names)
+
+
+def _write(table: Table, file: Path, name: str) -> None:
+    if name.endswith(".parquet"):
+        arrow_parquet.write_table(to_arrow(table), file)
+    elif name.endswith(".gz"):
+        with file.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+            write_csv(table, packed)
+    else:
+        with file.open("wb") as stream:
+            write_csv(table, stream)
+
+
+def _written(table: Table) -> list[Variable]:
+    source = table.schema.source
+    return [*([] if source is None else [source]), *table.variables.values()]
+
+
+def _arrow_column(table: Table, variable: Variable) -> Any:
+    column = table.column(variable.name)
+    if variable.is_continuous:
+        return pa.array(column, from_pandas=True)
+    codes = pa.array(column, mask=column < 0)
+    return pa.DictionaryArray.from_arrays(
+        codes, pa.array(variable.discrete_states), ordered=variable.ordered
+    )
