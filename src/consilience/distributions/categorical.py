@@ -15,7 +15,7 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.errors import ModelError
 
-__all__ = ["Categorical", "Posterior"]
+__all__ = ["Categorical", "Posterior", "proportions"]
 
 TOLERANCE = 1e-9  # rounding of a sum over a few hundred states is below 1e-13
 
@@ -115,6 +115,13 @@ class Categorical:
             for parent, code in zip(self.given, codes, strict=True)
         ]
         return f" given {', '.join(states)}" if states else ""
+
+
+def proportions(rows: Floats) -> Floats:
+    """Rows divided by their sums; a row without counts is uniform."""
+    totals = rows.sum(axis=1, keepdims=True)
+    uniform = np.full_like(rows, 1 / rows.shape[1])
+    return np.divide(rows, totals, out=uniform, where=totals > 0)
 
 
 def _shown(row: Floats) -> str:

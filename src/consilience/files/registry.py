@@ -1,0 +1,212 @@
+"""Reading and writing networks: one table from the extension of a file to its format."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from consilience import _check
+from consilience.errors import FormatError, MissingFileError, ModelError
+from consilience.files import bif, hugin, native, xdsl, xmlbif
+from consilience.files.draft import fault
+from consilience.network.network import Network
+
+__all__ = ["FORMATS", "Format", "load", "save"]
+
+TEXT_LIMIT = 2**31  # bytes of a file after unpacking
+PIECE = 2**20  # bytes unpacked at a time, so that a file which unfolds without end is noticed
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How the text of a file becomes a network, and back.
+
+    ``decode`` gives the text of the bytes, and a note if that took a guess.
+    """
+
+    parse: Callable[[str, str], Network]
+    write: Callable[[Network], str]
+    decode: Callable[[bytes, str], tuple[str, str | None]]
+
+
+def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
+    """The network in a file; the extension says in which format it is, ``.gz`` that it is packed.
+
+    ==================  ======================================
+    ``.json``           the library's own; keeps everything
+    ``.bif``            interchange format of the repositories
+    ``.xmlbif, .xml``   XMLBIF 0.3
+    ``.xdsl``           GeNIe
+    ``.net``            Hugin
+    ==================  ======================================
+
+    Parameters
+    ----------
+    path
+        The file.
+    source
+        Name of the node that is the source, for files that do not say it.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FormatError
+        If the extension is unknown or the text cannot be understood; the message names file and
+        line.
+    UnknownNameError
+        If ``source`` is not a node.
+    MemoryLimitError
+        If a table would be larger than 1 GiB, or the unpacked text larger than 2 GiB.
+    """
+    file = Path(path)
+    form = _format(file)
+    if not file.is_file():
+        raise MissingFileError(f"there is no file {str(file)!r}.", path=str(file))
+    text, note = form.decode(_unpacked(file), file.name)
+    net = form.parse(text, file.name)
+    if source is None and note is None:
+        return net
+    if source is not None:
+        _check.known("node", [source], net.distributions)
+    notes = net.record.notes if note is None else (*net.record.notes, note)
+    return replace(
+        net,
+        source=net.source if source is None else source,
+        record=replace(net.record, notes=notes),
+    )
+
+
+def save(net: Network, path: str | os.PathLike[str]) -> None:
+    """Write a network to a file; the extension says in which format, as in :func:`load`.
+
+    Everything is prepared first and the file appears whole or not at all. Equal networks give equal
+    files. All digits are kept. Formats other than JSON lose the posterior, the record, cut points
+    and whether the states are ordered.
+
+    Raises
+    ------
+    FormatError
+        If the extension is unknown.
+    ModelError
+        If the format cannot express the network.
+    MissingFileError
+        If the folder does not exist.
+    """
+    file = Path(path)
+    if not net.distributions:
+        raise ModelError("a network without nodes cannot be saved.")
+    data = _encoded(_format(file).write(net), file.name)
+    if file.suffix.lower() == ".gz":
+        data = gzip.compress(data, mtime=0)
+    if not file.parent.is_dir():
+        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", path=str(file.parent))
+    draft = file.with_name(f".{uuid4().hex}.part")
+    try:
+        draft.write_bytes(data)
+        draft.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _format(file: Path) -> Format:
+    name = file.name.lower().removesuffix(".gz")
+    extension = Path(name).suffix
+    if extension not in FORMATS:
+        raise FormatError(
+            f"unknown extension {extension or name!r} of {file.name!r}. Known: "
+            f"{_check.listed(FORMATS)}, each also with '.gz'.",
+            file=file.name,
+        )
+    return FORMATS[extension]
+
+
+def _unpacked(file: Path) -> bytes:
+    if file.suffix.lower() != ".gz":
+        _check_size(file, file.stat().st_size)
+        return file.read_bytes()
+    pieces: list[bytes] = []
+    n_bytes = 0
+    try:
+        with gzip.open(file) as stream:
+            while piece := stream.read(PIECE):
+                pieces.append(piece)
+                n_bytes += len(piece)
+                _check_size(file, n_bytes)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
+        raise fault(file.name, None, f"not a gzip file, or a broken one ({problem}).") from problem
+    return b"".join(pieces)
+
+
+def _check_size(file: Path, n_bytes: int) -> None:
+    _check.memory(f"the text of {file.name}", n_bytes, TEXT_LIMIT, "Split the network.")
+
+
+def _encoded(text: str, file: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise ModelError(
+            f"{file}: a name holds {text[problem.start]!r}, half of a surrogate pair, which cannot "
+            "be written.",
+            file=file,
+        ) from problem
+
+
+# What the bytes of a file mean. A byte order mark decides; otherwise XML says what it is, and text
+# is UTF-8 or, failing that, Latin-1, in which every byte is a character.
+
+_MARKS: Mapping[bytes, str] = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_DECLARED = re.compile(
+    rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]{0,40})[\"']"
+)
+LATIN = "latin-1"
+
+
+def _decode_json(data: bytes, file: str) -> tuple[str, str | None]:
+    try:
+        return data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as problem:
+        raise fault(file, None, f"not UTF-8 text: {problem.reason}.") from problem
+
+
+def _decode_text(data: bytes, file: str, declared: str = "utf-8") -> tuple[str, str | None]:
+    encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), declared)
+    try:
+        return data.decode(encoding), None
+    except LookupError as problem:
+        raise fault(file, 1, f"unknown encoding {encoding!r}.") from problem
+    except UnicodeError:
+        note = (
+            f"The file is not {encoding} text; it was read as Latin-1, and names may be misspelt."
+        )
+        return data.decode(LATIN), note
+
+
+def _decode_xml(data: bytes, file: str) -> tuple[str, str | None]:
+    declared = _DECLARED.match(data)
+    return _decode_text(data, file, declared[1].decode() if declared else "utf-8")
+
+
+FORMATS: Mapping[str, Format] = {
+    ".json": Format(native.parse, native.write, _decode_json),
+    ".bif": Format(bif.parse, bif.write, _decode_text),
+    ".xmlbif": Format(xmlbif.parse, xmlbif.write, _decode_xml),
+    ".xml": Format(xmlbif.parse, xmlbif.write, _decode_xml),
+    ".xdsl": Format(xdsl.parse, xdsl.write, _decode_xml),
+    ".net": Format(hugin.parse, hugin.write, _decode_text),
+}

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from file_networks import assert_same, chain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from consilience.data.variable import Variable
+from consilience.distributions.categorical import Categorical
+from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.errors import FormatError, ModelError
+from consilience.files.native import parse, write
+from consilience.network.network import Network
+from consilience.network.record import Record
+
+RECORD = Record(
+    method="Dirichlet(ess=1.0)",
+    n_rows={"age": 12.5, "ill": 3.0},
+    n_incomplete={"age": 0.0},
+    unidentified={"ill": 2},
+    notes=("One.", "Größer als 1."),
+)
+
+
+def learned():
+    age = Variable("age", ("low", "mid", "high"), ordered=True, cuts=(0.1 + 0.2, 65.0))
+    ill = Variable("ill", ("no", "yes"))
+    concentration = np.array([[1 / 3, 2.0], [0.0, 1e-9], [7.0, 1e12]])
+    local = Categorical(
+        ill,
+        (age,),
+        concentration / concentration.sum(axis=1, keepdims=True),
+        DirichletPosterior(concentration),
+    )
+    return Network.of([Categorical(age, (), [0.2, 0.3, 0.5]), local], source="age", record=RECORD)
+
+
+def content():
+    return json.loads(write(learned()))
+
+
+def test_everything_is_kept():
+    net = parse(write(learned()), "net.json")
+    assert_same(net, learned())
+    assert net["age"].child == learned()["age"].child
+    assert net["age"].posterior is None
+    kept = net["ill"].posterior
+    assert isinstance(kept, DirichletPosterior)
+    assert np.array_equal(kept.concentration, learned()["ill"].posterior.concentration)
+    for field in fields(Record):
+        found, expected = getattr(net.record, field.name), getattr(RECORD, field.name)
+        assert (
+            found == expected
+            if isinstance(expected, str | tuple)
+            else dict(found) == dict(expected)
+        )
+
+
+def test_every_part_of_a_record_is_written():
+    assert set(content()["record"]) == {field.name for field in fields(Record)}
+
+
+def test_the_file_says_what_it_is():
+    assert list(content())[:2] == ["format", "version"]
+    assert content()["format"] == "consilience network"
+    assert content()["version"] == 1
+
+
+def test_a_node_stands_on_one_line():
+    assert len(write(learned()).splitlines()) == 4 + 1 + 2
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_numbers_keep_all_their_bits(weights):
+    row = np.array([*weights, 1.0])
+    row /= row.sum()
+    a = Variable("A", tuple(map(str, range(len(row)))))
+    net = parse(write(Network.of([Categorical(a, (), row)])), "net.json")
+    assert net["A"].table.tobytes() == row.tobytes()
+
+
+def test_a_row_that_the_library_accepts_comes_back_unchanged():
+    net = chain(a=[0.25, 0.75 + 9e-10])
+    assert_same(parse(write(net), "net.json"), net)
+
+
+class Unheard:
+    def variance(self): ...
+
+    def interval(self, level): ...
+
+    def draw(self, rng): ...
+
+
+def test_a_posterior_of_an_unknown_kind_is_refused_when_writing():
+    a = Variable("A", ("x", "y"))
+    with pytest.raises(ModelError, match="'A' is a Unheard"):
+        write(Network.of([Categorical(a, (), [0.5, 0.5], Unheard())]))
+
+
+def test_a_number_that_json_cannot_hold_is_refused_when_writing():
+    locals_ = list(chain().distributions.values())
+    with pytest.raises(ModelError, match="infinite or NaN"):
+        write(Network.of(locals_, record=Record(n_rows={"A": np.inf})))
+
+
+def edit(data, path, value):
+    *most, last = path
+    for key in most:
+        data = data[key]
+    if value is DELETE:
+        del data[last]
+    else:
+        data[last] = value
+
+
+DELETE = object()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["format"], "other", "'format' must be 'consilience network', got 'other'"),
+        (["format"], DELETE, "'format' must be of type str, found nothing"),
+        (["version"], 2, "version 2 cannot be read; version 1 can"),
+        (["version"], True, "'version' must be of type int"),
+        (["version"], "1", "'version' must be of type int"),
+        (["source"], "hospital", "the source 'hospital' is not a node"),
+        (["source"], "ill", "must be a root"),
+        (["source"], 1, "'source' must be of type str"),
+        (["nodes"], {}, "'nodes' must be of type list, found an object"),
+        (["nodes"], [], "at least one node"),
+        (["nodes", 0], 1, "node 1: expected an object, found '1'"),
+        (["nodes", 0, "name"], "", "name must be text"),
+        (["nodes", 0, "name"], "ill", "node 2: the node 'ill' is declared twice"),
+        (["nodes", 0, "states"], ["low", "low", "high"], "node 1: .*'low' stands twice"),
+        (["nodes", 0, "states"], ["low", 1, "high"], "'states' must be a list of texts"),
+        (["nodes", 0, "ordered"], 1, "'ordered' must be of type bool"),
+        (["nodes", 0, "cuts"], [2, 1], "increasing cut points"),
+        (["nodes", 0, "cuts"], ["a", "b"], "'cuts' must be a list of numbers"),
+        (["nodes", 1, "parents"], ["aged"], "unknown node 'aged' in the family of 'ill'"),
+        (["nodes", 1, "parents"], "age", "'parents' must be of type list"),
+        (["nodes", 1, "shape"], [2, 3], r"'shape' must be \[3, 2\]"),
+        (["nodes", 1, "table"], [0.5, 0.5], "needs 6 numbers, found 2"),
+        (["nodes", 0, "table"], [0.5, 0.5, "0"], "'table' must be a list of numbers"),
+        (["nodes", 0, "table"], [0.5, 0.5, None], "'table' must be a list of numbers"),
+        (["nodes", 0, "table"], [0.5, 0.5, [0]], "'table' must be a list of numbers"),
+        (["nodes", 0, "table"], [0.5, True, 0], "'table' must be a list of numbers"),
+        (["nodes", 0, "table"], [0.5, 0.5, 10**400], "'table' holds a number that is too large"),
+        (["nodes", 0, "table"], [0.5, 0.6, 0], "row 1 of 'age' is not a distribution"),
+        (["nodes", 1, "posterior"], 1, "node 2: expected an object, found '1'"),
+        (
+            ["nodes", 1, "posterior", "kind"],
+            "gamma",
+            "unknown kind of posterior 'gamma'; known: 'diri",
+        ),
+        (["nodes", 1, "posterior", "concentration"], [1.0], "needs 6 numbers, found 1"),
+        (["nodes", 1, "posterior", "concentration"], [-1.0] * 6, "finite and zero or more"),
+        (["record"], [], "'record' must be of type dict, found a list"),
+        (["record", "notes"], "x", "'notes' must be of type list"),
+        (["record", "notes"], [1], "'notes' must be a list of texts"),
+        (["record", "n_rows"], {"age": "many"}, "'n_rows' must be a list of numbers"),
+        (["record", "n_rows"], {"age": 10**400}, "'n_rows' holds a number that is too large"),
+    ],
+)
+def test_a_mistake_is_named(path, value, message):
+    data = content()
+    edit(data, path, value)
+    with pytest.raises(FormatError, match=f"^net.json: .*{message}"):
+        parse(json.dumps(data), "net.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "line 1: not JSON"),
+        ('{"a": 1,\n}', "line 2: not JSON"),
+        ("[" * 100_000, "nest too deeply"),
+        ("1" * 5000, "too many digits"),
+        ('{"a": NaN}', "NaN is not a number"),
+        ('{"a": -Infinity}', "-Infinity is not a number"),
+    ],
+)
+def test_text_that_is_not_json_is_refused(text, message):
+    with pytest.raises(FormatError, match=message):
+        parse(text, "net.json")
+
+
+def test_a_number_beyond_all_bounds_is_refused():
+    with pytest.raises(FormatError, match="too large"):
+        parse(write(chain()).replace("0.25", "1e999"), "net.json")
