@@ -1,0 +1,172 @@
+"""What the SVG and the matplotlib picture have in common: labels, sizes, colours, curves.
+
+The colours are chosen to be read on white and on black, since the picture itself has no background.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from consilience import _check
+from consilience.errors import InputError
+from consilience.graph.dag import DAG
+from consilience.network.network import Network
+from consilience.show.boxes import Point
+from consilience.show.layout import Layout, layout
+
+__all__ = ["COLORS", "Bar", "Picture", "curve", "picture", "shortened", "text_width"]
+
+COLORS: Final = {
+    "box": "#f1f5f9",
+    "border": "#94a3b8",
+    "ink": "#1e293b",
+    "faint ink": "#64748b",
+    "words": "#718096",
+    "arc": "#7c8ba1",
+    "bar": "#5b8def",
+    "bar ground": "#dbe3ee",
+    "source box": "#fdf0d5",
+    "source": "#d98a1f",
+    "highlight box": "#dbeafe",
+    "highlight": "#2f6fe4",
+}
+
+FONT_SIZE = 13.0
+LABEL_LENGTH = 44  # characters; longer names are cut in the middle
+PADDING = 13.0
+BOX_HEIGHT = 30.0
+BAR_HEIGHT = 17.0
+BAR_FONT_SIZE = 10.5
+BAR_WIDTH = 56.0
+STATE_LENGTH = 14
+N_BARS = 8  # a box shows at most this many states
+MAX_SOURCE_ARCS = 5  # a source with more children is drawn as a hub
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One state of a node and its probability."""
+
+    state: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A graph ready to be drawn.
+
+    Parameters
+    ----------
+    layout
+        Where everything is.
+    labels
+        What is written in each box: the name, cut if it is very long.
+    bars
+        The states shown in each box, if beliefs were given.
+    source
+        The node that says where rows come from, or None.
+    """
+
+    layout: Layout
+    labels: Mapping[str, str]
+    bars: Mapping[str, tuple[Bar, ...]]
+    source: str | None
+
+
+def picture(
+    model: DAG | Network, beliefs: Mapping[str, Mapping[str, float]] | None = None
+) -> Picture:
+    """Labels, sizes and layout of a graph or of a network's graph."""
+    dag = model.dag if isinstance(model, Network) else model
+    source = model.source if isinstance(model, Network) else None
+    beliefs = {} if beliefs is None else beliefs
+    _check.known("node", beliefs, dag.nodes)
+    labels = {name: shortened(name, LABEL_LENGTH) for name in dag.nodes}
+    for name, belief in beliefs.items():
+        _check_belief(name, belief, model)
+    bars = {name: _bars(belief) for name, belief in beliefs.items()}
+    sizes = {
+        name: _size(label, bars.get(name, ()), len(dag.parents(name)))
+        for name, label in labels.items()
+    }
+    is_hub = source is not None and len(dag.children(source)) > MAX_SOURCE_ARCS
+    return Picture(layout(dag, sizes, hub=source if is_hub else None), labels, bars, source)
+
+
+def curve(points: Sequence[Point]) -> list[tuple[Point, Point, Point]]:
+    """The cubic pieces of a route: two control points and the end of each.
+
+    A piece between points of the same x is straight; the others begin and end vertically, so that
+    all join smoothly.
+    """
+    pieces = []
+    for (x, y), (end_x, end_y) in pairwise(points):
+        bend = 0.52 * (end_y - y)
+        pieces.append(((x, y + bend), (end_x, end_y - bend), (end_x, end_y)))
+    return pieces
+
+
+def shortened(text: str, length: int) -> str:
+    """A text of at most so many characters, the middle of a longer one left out."""
+    text = " ".join(text.split()) or repr(text)
+    if len(text) <= length:
+        return text
+    tail = (length - 1) // 3
+    return f"{text[: length - 1 - tail]}…{text[-tail:]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is in a common sans-serif font of that size."""
+    return size * sum(map(_em, text))
+
+
+def _em(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.0
+    for letters, width in _WIDTHS.items():
+        if letter in letters:
+            return width
+    return 0.69 if letter.isupper() else 0.6
+
+
+_WIDTHS: Final = {"ijlI.,:;'|!": 0.28, 'frt()[]{}-/ "': 0.37, "mwMW@%…": 0.88, "_": 0.5}
+
+
+def _check_belief(name: str, belief: Mapping[str, float], model: DAG | Network) -> None:
+    if isinstance(model, Network):
+        _check.known(f"state of {name!r}", belief, model.variables[name].discrete_states)
+    for state, probability in belief.items():
+        if not 0 <= probability <= 1 + 1e-9:
+            raise InputError(
+                f"node {name!r}: the probability of state {state!r} must be between 0 and 1, "
+                f"got {probability!r}.",
+                node=name,
+                state=state,
+            )
+
+
+def _bars(belief: Mapping[str, float]) -> tuple[Bar, ...]:
+    """The most probable states in their own order; the rest as one bar."""
+    if len(belief) <= N_BARS:
+        return tuple(Bar(state, float(p)) for state, p in belief.items())
+    likely = sorted(belief, key=lambda state: -belief[state])[: N_BARS - 1]
+    shown = tuple(Bar(state, float(p)) for state, p in belief.items() if state in likely)
+    rest = sum(p for state, p in belief.items() if state not in likely)
+    return (*shown, Bar(f"{len(belief) - len(shown)} more", float(rest)))
+
+
+def _size(label: str, bars: Sequence[Bar], n_parents: int) -> tuple[float, float]:
+    """Wide enough for the label, the bars and the tips of the arcs."""
+    tips = 10.0 * min(n_parents, 12) + 16
+    width = max(text_width(label, FONT_SIZE) + 2 * PADDING, tips, 52.0)
+    if not bars:
+        return round(width), BOX_HEIGHT
+    states = max(text_width(shortened(bar.state, STATE_LENGTH), BAR_FONT_SIZE) for bar in bars)
+    inside = states + BAR_WIDTH + text_width("100.0%", BAR_FONT_SIZE) + 12 + 2 * 9
+    return round(max(width, inside)), BOX_HEIGHT + BAR_HEIGHT * len(bars) + 5

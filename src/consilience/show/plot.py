@@ -1,0 +1,305 @@
+"""Pictures with matplotlib (extra ``plot``): the graph, and how sources differ about one node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.distributions.categorical import Categorical
+from consilience.errors import InputError
+from consilience.graph.dag import DAG
+from consilience.network.network import Network
+from consilience.show import picture as pic
+from consilience.show.boxes import Point
+from consilience.show.picture import COLORS, curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_graph", "plot_sources"]
+
+HEAD = 8.0  # length of an arrow head, in units of the layout
+MARGIN = 8.0
+UNITS_PER_INCH = 100.0
+MAX_INCHES = 40.0
+
+STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers too
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#7F7F7F",
+    "#000000",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Differences:
+    """One node's distribution by source: (sources, other parents' states, shown states)."""
+
+    child: str
+    source: str
+    sources: tuple[str, ...]
+    states: tuple[str, ...]
+    titles: tuple[str, ...]
+    table: Floats
+    ends: tuple[Floats, ...]
+
+
+def plot_graph(model: DAG | Network, ax: Axes | None = None) -> Axes:
+    """A graph, or a network's graph, drawn as :func:`consilience.show.svg` lays it out.
+
+    Labels are drawn as outlines, so that they keep fitting their boxes at any size of the axes.
+
+    Parameters
+    ----------
+    model
+        A graph or a network; the source of a network is marked by its colour.
+    ax
+        Where to draw; a new figure of fitting size if not given.
+    """
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_graph")
+    drawn = pic.picture(model)
+    size = (drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
+    if ax is None:
+        scale = min(1 / UNITS_PER_INCH, MAX_INCHES / max(size))
+        _, ax = pyplot.subplots(figsize=[each * scale for each in size], layout="constrained")
+    for arc, points in drawn.layout.routes.items():
+        _draw_arc(ax, points, COLORS["source" if arc[0] == drawn.source else "arc"])
+    for name in drawn.labels:
+        _draw_node(ax, drawn, name)
+    ax.set_xlim(-MARGIN, size[0] - MARGIN)
+    ax.set_ylim(size[1] - MARGIN, -MARGIN)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax
+
+
+def plot_sources(
+    net: Network,
+    node: str,
+    *,
+    states: Iterable[str] | None = None,
+    level: float = 0.95,
+    max_panels: int = 12,
+) -> Figure:
+    """How the distribution of one node differs between sources: a dot for each source and state.
+
+    There is one panel for each state of the other parents. If the table has a posterior, lines
+    show its central credible intervals.
+
+    Parameters
+    ----------
+    net, node
+        A network, and one of its nodes that has the network's source as a parent.
+    states
+        The states of the node to be shown. If not given: all, up to eight; of two states the last.
+    level
+        Probability of the intervals.
+    max_panels
+        If the other parents have more states, those in which the sources differ most are shown.
+
+    Raises
+    ------
+    InputError
+        If the network has no source, or the node does not depend on it.
+    """
+    local = _by_source(net, node)
+    _check.whole("plot_sources", at_least=1, max_panels=max_panels)
+    if not 0 < level < 1:
+        raise InputError(
+            f"plot_sources: level must lie between 0 and 1, got {level!r}.", level=level
+        )
+    return _draw_panels(_differences(local, str(net.source), states, level), max_panels)
+
+
+def _draw_arc(ax: Axes, points: Sequence[Point], color: str) -> None:
+    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
+    path = _check.extra("matplotlib.path", "plot", "plot_graph").Path
+    *before, (x, y) = points
+    pieces = curve([*before, (x, y - HEAD + 1)])
+    vertices = [before[0], *(point for piece in pieces for point in piece)]
+    codes = [path.MOVETO, *[path.CURVE4] * (3 * len(pieces))]
+    ax.add_patch(
+        patches.PathPatch(path(vertices, codes), fill=False, edgecolor=color, linewidth=1.0)
+    )
+    half = HEAD * 0.46
+    tip = [(x - half, y - HEAD), (x, y), (x + half, y - HEAD)]
+    ax.add_patch(patches.Polygon(tip, closed=True, facecolor=color, edgecolor="none"))
+
+
+def _draw_node(ax: Axes, drawn: pic.Picture, name: str) -> None:
+    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
+    box = drawn.layout.boxes[name]
+    is_source = name == drawn.source
+    ax.add_patch(
+        patches.FancyBboxPatch(
+            (box.left, box.top),
+            box.width,
+            box.height,
+            boxstyle="round,pad=0,rounding_size=8",
+            facecolor=COLORS["source box" if is_source else "box"],
+            edgecolor=COLORS["source" if is_source else "border"],
+            linewidth=0.9,
+            zorder=2,
+        )
+    )
+    ax.add_patch(_label(drawn.labels[name], box.x, box.y, box.width - 2 * pic.PADDING * 0.6))
+
+
+def _label(text: str, x: float, y: float, room: float) -> Any:
+    """The text as a patch in the units of the layout, centred, upside down as the axis is."""
+    outline = _check.extra("matplotlib.textpath", "plot", "plot_graph").TextPath
+    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
+    turn = _check.extra("matplotlib.transforms", "plot", "plot_graph").Affine2D
+    letters = outline((0, 0), text.replace("$", r"\$"), size=pic.FONT_SIZE)
+    capital = outline((0, 0), "H", size=pic.FONT_SIZE).get_extents()
+    extents = letters.get_extents()
+    squeeze = min(1.0, room / extents.width) if extents.width > 0 else 1.0
+    move = turn().translate(-(extents.x0 + extents.x1) / 2, -capital.height / 2)
+    move = move.scale(squeeze, -squeeze).translate(x, y)
+    return patches.PathPatch(
+        move.transform_path(letters), facecolor=COLORS["ink"], edgecolor="none", zorder=3
+    )
+
+
+def _by_source(net: Network, node: str) -> Categorical:
+    """The node's distribution, once it is known to depend on the source."""
+    local = net[node]
+    if net.source is None:
+        raise InputError(
+            "plot_sources: the network has no source. Fit one to a table of several sources, or "
+            "load it with source=.",
+            node=node,
+        )
+    if net.source not in local.parents:
+        raise InputError(
+            f"plot_sources: node {node!r} does not depend on the source {net.source!r}. Nodes that "
+            f"do: {_check.listed(net.dag.children(net.source))}.",
+            node=node,
+        )
+    return local
+
+
+def _differences(
+    local: Categorical, source: str, states: Iterable[str] | None, level: float
+) -> _Differences:
+    """The table with the sources on the first axis, cut to the states that are shown."""
+    axis = local.parents.index(source)
+    chosen = _chosen_states(local, states)
+    ends = () if local.posterior is None else local.posterior.interval(level)
+    others = [parent for parent in local.given if parent.name != source]
+    titles = [
+        ", ".join(f"{parent.name}={state}" for parent, state in zip(others, combined, strict=True))
+        for combined in product(*(parent.discrete_states for parent in others))
+    ]
+    return _Differences(
+        local.child.name,
+        source,
+        local.given[axis].discrete_states,
+        tuple(local.child.discrete_states[code] for code in chosen),
+        tuple(titles),
+        _sources_first(local.table, axis)[:, :, chosen],
+        tuple(_sources_first(end, axis)[:, :, chosen] for end in ends),
+    )
+
+
+def _chosen_states(local: Categorical, states: Iterable[str] | None) -> list[int]:
+    n_states = local.child.n_states
+    if states is None:
+        return [1] if n_states == 2 else list(range(min(n_states, len(STATE_COLORS))))
+    chosen = [local.child.code(state) for state in states]
+    if not 1 <= len(chosen) <= len(STATE_COLORS):
+        raise InputError(
+            f"plot_sources: from 1 to {len(STATE_COLORS)} states can be shown, got {len(chosen)}.",
+            node=local.child.name,
+        )
+    return chosen
+
+
+def _sources_first(table: Floats, axis: int) -> Floats:
+    """The table as (sources, states of all other parents, states)."""
+    moved = np.moveaxis(table, axis, 0)
+    return moved.reshape(moved.shape[0], -1, moved.shape[-1])
+
+
+def _draw_panels(found: _Differences, max_panels: int) -> Figure:
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_sources")
+    panels = _most_different(found.table, max_panels)
+    n_columns = min(len(panels), 4 if len(panels) > 9 else 3)
+    n_lines = math.ceil(len(panels) / n_columns)
+    height = min(0.75 + len(found.sources) * (0.16 + 0.09 * len(found.states)), 14.0)
+    figure, grid = pyplot.subplots(
+        n_lines,
+        n_columns,
+        figsize=(1.6 + 2.6 * n_columns, 0.9 + height * n_lines),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, panel in zip(grid.flat, panels, strict=False):
+        _draw_dots(ax, found, panel)
+    for ax in grid.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax in grid.flat[max(0, len(panels) - n_columns) : len(panels)]:
+        ax.tick_params(labelbottom=True)
+    _label_figure(figure, grid, found, len(panels))
+    return figure
+
+
+def _most_different(table: Floats, n_panels: int) -> list[int]:
+    """The panels in which the sources differ most, in their own order."""
+    differences = np.ptp(table, axis=0).max(axis=1)
+    most = np.argsort(-differences, kind="stable")[:n_panels]
+    return sorted(int(panel) for panel in most)
+
+
+def _draw_dots(ax: Axes, found: _Differences, panel: int) -> None:
+    places = np.arange(len(found.sources))
+    n_states = len(found.states)
+    for k, state in enumerate(found.states):
+        y = places + 0.56 * ((k + 0.5) / n_states - 0.5)
+        color = STATE_COLORS[k]
+        if found.ends:
+            low, high = (end[:, panel, k] for end in found.ends)
+            ax.hlines(y, low, high, color=color, linewidth=1.6, alpha=0.55)
+        ax.plot(found.table[:, panel, k], y, "o", color=color, markersize=4.5, label=_plain(state))
+    if found.titles[panel]:
+        ax.set_title(_plain(found.titles[panel]), fontsize=9)
+    ax.grid(axis="x", color="#dddddd", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+
+
+def _label_figure(figure: Figure, grid: Any, found: _Differences, n_panels: int) -> None:
+    first = grid.flat[0]
+    first.set_xlim(-0.02, 1.02)
+    first.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+    first.set_ylim(len(found.sources) - 0.4, -0.6)
+    first.set_yticks(range(len(found.sources)), [_plain(source) for source in found.sources])
+    if len(found.states) == 1:
+        figure.supxlabel(_plain(f"P({found.child} = {found.states[0]})"), fontsize=10)
+    else:
+        figure.supxlabel(_plain(f"P({found.child})"), fontsize=10)
+        handles, labels = first.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
+    left_out = len(found.titles) - n_panels
+    note = f" (the {n_panels} of {len(found.titles)} panels that differ most)" if left_out else ""
+    figure.suptitle(_plain(f"{found.child} by {found.source}{note}"), fontsize=11)
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib does not take for mathematics."""
+    return pic.shortened(text, 60).replace("$", r"\$")

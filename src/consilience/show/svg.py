@@ -1,0 +1,234 @@
+"""A graph as a standalone SVG text: no fonts, scripts, styles or identifiers from or for elsewhere.
+
+The picture has no background and middle tones for what lies on it, so that it can be shown on a
+light and on a dark page; having no identifiers and no style sheet, many of them can stand in one
+page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from consilience import _check
+from consilience.graph.dag import DAG
+from consilience.network.network import Network
+from consilience.show import picture as pic
+from consilience.show.boxes import Box, Point
+from consilience.show.picture import COLORS, Picture, curve
+
+__all__ = ["svg"]
+
+MARGIN = 16.0
+HEAD = 8.0  # length of an arrow head
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+TITLE_SIZE = 17.0
+LEGEND_SIZE = 11.5
+LEGEND_STEP = 19.0
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def svg(
+    model: DAG | Network,
+    *,
+    title: str | None = None,
+    beliefs: Mapping[str, Mapping[str, float]] | None = None,
+    highlight: Iterable[str] | None = None,
+) -> str:
+    """The picture of a graph, or of a network's graph, as the text of an SVG file.
+
+    Parameters
+    ----------
+    model
+        A graph; or a network, whose nodes then tell their states when pointed at, and whose source
+        is marked. Arcs from a source with more than five children are drawn as short stubs at the
+        children.
+    title
+        A line above the picture.
+    beliefs
+        Probability of each state for some of the nodes, drawn as bars; at most eight for one node.
+    highlight
+        Nodes to be set off, with the arcs between them.
+
+    Raises
+    ------
+    UnknownNameError
+        If beliefs or highlight name a node that does not exist.
+    InputError
+        If a belief is not a probability.
+
+    Examples
+    --------
+    >>> svg(DAG([("smoke", "lung")])).startswith("<svg ")
+    True
+    """
+    chosen = frozenset(() if highlight is None else highlight)
+    drawn = pic.picture(model, beliefs)
+    _check.known("node", sorted(chosen), drawn.labels)
+    head = 0.0 if title is None else TITLE_SIZE + 14
+    legend = _legend(drawn)
+    words = [30 + pic.text_width(line, LEGEND_SIZE) for _, line in legend]
+    width = max([drawn.layout.width, *words, _title_width(title)]) + 2 * MARGIN
+    foot = 12.0 + LEGEND_STEP * len(legend) if legend else 0.0
+    height = drawn.layout.height + head + foot + 2 * MARGIN
+    body = [
+        *_title(title),
+        f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + head)})">',
+        *_arcs(drawn, chosen),
+        *(_node(name, drawn, model, name in chosen) for name in drawn.labels),
+        *_legend_lines(legend, drawn.layout.height + 12),
+        "</g>",
+    ]
+    return "\n".join([_opening(width, height, _description(model, title)), *body, "</svg>", ""])
+
+
+def _opening(width: float, height: float, description: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(width)} {_n(height)}" '
+        f'width="{_n(width)}" height="{_n(height)}" style="max-width:100%;height:auto" role="img" '
+        f'aria-label={_attribute(description)} font-family="{FONTS}" '
+        f'font-size="{_n(pic.FONT_SIZE)}">'
+    )
+
+
+def _description(model: DAG | Network, title: str | None) -> str:
+    dag = model.dag if isinstance(model, Network) else model
+    kind = "network" if isinstance(model, Network) else "graph"
+    count = f"{kind} of {len(dag.nodes)} nodes and {len(dag.arcs)} arcs"
+    return count[0].upper() + count[1:] if title is None else f"{title}: {count}"
+
+
+def _title(title: str | None) -> list[str]:
+    if title is None:
+        return []
+    return [
+        f'<text x="{_n(MARGIN)}" y="{_n(MARGIN + TITLE_SIZE - 3)}" font-size="{_n(TITLE_SIZE)}" '
+        f'font-weight="600" fill="{COLORS["words"]}">{_text(title)}</text>'
+    ]
+
+
+def _title_width(title: str | None) -> float:
+    return 0.0 if title is None else 1.06 * pic.text_width(title, TITLE_SIZE)
+
+
+def _arcs(drawn: Picture, chosen: Collection[str]) -> list[str]:
+    """All arcs, those that are set off last so that they lie on top."""
+    lines = []
+    for arc, points in drawn.layout.routes.items():
+        is_chosen = arc[0] in chosen and arc[1] in chosen
+        color = "highlight" if is_chosen else "source" if arc[0] == drawn.source else "arc"
+        line = _arc(arc, points, COLORS[color], 2.4 if is_chosen else 1.4)
+        lines.append((is_chosen, line))
+    return [line for _, line in sorted(lines, key=lambda item: item[0])]
+
+
+def _arc(arc: tuple[str, str], points: Sequence[Point], color: str, stroke: float) -> str:
+    tip = f"<title>{_text(arc[0])} → {_text(arc[1])}</title>"
+    return f'<g class="arc">{tip}{_line(points, color, stroke)}</g>'
+
+
+def _line(points: Sequence[Point], color: str, stroke: float) -> str:
+    """A path and its arrow head, whose tip is the last point."""
+    *before, (x, y) = points
+    path = f"M{_at(before[0])}" + "".join(
+        "C" + " ".join(map(_at, piece)) for piece in curve([*before, (x, y - HEAD + 1)])
+    )
+    half = HEAD * 0.46
+    tip = " ".join(map(_at, [(x - half, y - HEAD), (x, y), (x + half, y - HEAD)]))
+    return (
+        f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{_n(stroke)}"/>'
+        f'<polygon points="{tip}" fill="{color}"/>'
+    )
+
+
+def _node(name: str, drawn: Picture, model: DAG | Network, is_chosen: bool) -> str:
+    box = drawn.layout.boxes[name]
+    bars = drawn.bars.get(name, ())
+    kind = "highlight" if is_chosen else "source" if name == drawn.source else ""
+    fill = COLORS[f"{kind} box" if kind else "box"]
+    stroke = COLORS[kind or "border"]
+    label_y = box.top + pic.BOX_HEIGHT / 2 if bars else box.y
+    return (
+        f'<g class="{"source node" if name == drawn.source else "node"}">'
+        f"<title>{_text(_tooltip(name, model))}</title>"
+        f'<rect x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" '
+        f'height="{_n(box.height)}" rx="8" fill="{fill}" stroke="{stroke}" '
+        f'stroke-width="{2 if is_chosen else 1.2}"/>'
+        f'<text x="{_n(box.x)}" y="{_n(label_y)}" dy="0.35em" text-anchor="middle" '
+        f'fill="{COLORS["ink"]}">{_text(drawn.labels[name])}</text>'
+        f"{_bars(box, bars, stroke if kind else COLORS['bar'])}</g>"
+    )
+
+
+def _tooltip(name: str, model: DAG | Network) -> str:
+    if not isinstance(model, Network):
+        return name
+    local = model[name]
+    states = local.child.discrete_states
+    shown = ", ".join(states[:12]) + (f" and {len(states) - 12} more" if len(states) > 12 else "")
+    given = f" given {', '.join(local.parents)}" if local.parents else ""
+    role = " (source)" if name == model.source else ""
+    size = " by ".join(map(str, local.table.shape))
+    return f"{name}{role}{given}\n{len(states)} states: {shown}\ntable: {size}"
+
+
+def _bars(box: Box, bars: tuple[pic.Bar, ...], color: str) -> str:
+    if not bars:
+        return ""
+    size = pic.BAR_FONT_SIZE
+    left = box.right - 9 - pic.text_width("100.0%", size) - 6 - pic.BAR_WIDTH
+    lines = [f'<g font-size="{_n(size)}" fill="{COLORS["faint ink"]}">']
+    for i, bar in enumerate(bars):
+        y = box.top + pic.BOX_HEIGHT + pic.BAR_HEIGHT * (i + 0.5) - 2
+        share = pic.BAR_WIDTH * min(bar.probability, 1.0)
+        lines.append(
+            f'<text x="{_n(box.left + 9)}" y="{_n(y)}" dy="0.35em">'
+            f"{_text(pic.shortened(bar.state, pic.STATE_LENGTH))}</text>"
+            f'<rect x="{_n(left)}" y="{_n(y - 4.5)}" width="{_n(pic.BAR_WIDTH)}" height="9" rx="2" '
+            f'fill="{COLORS["bar ground"]}"/>'
+            f'<rect x="{_n(left)}" y="{_n(y - 4.5)}" width="{_n(share)}" height="9" rx="2" '
+            f'fill="{color}"/>'
+            f'<text x="{_n(box.right - 9)}" y="{_n(y)}" dy="0.35em" text-anchor="end">'
+            f"{100 * bar.probability:.1f}%</text>"
+        )
+    return "".join([*lines, "</g>"])
+
+
+def _legend(drawn: Picture) -> list[tuple[str, str]]:
+    """Signs and words that explain the colour of the source."""
+    if drawn.source is None:
+        return []
+    color, name = COLORS["source"], drawn.labels[drawn.source]
+    box = (
+        f'<rect x="0.5" y="-6.5" width="22" height="13" rx="4" fill="{COLORS["source box"]}" '
+        f'stroke="{color}" stroke-width="1.2"/>'
+    )
+    arrow = _line([(0.0, 0.0), (0.0, 19.0)], color, 1.4)
+    arrow = f'<g transform="translate(2 0) rotate(-90)">{arrow}</g>'
+    return [(box, f"{name}: the source of a row"), (arrow, f"an arc from {name}")]
+
+
+def _legend_lines(legend: list[tuple[str, str]], top: float) -> list[str]:
+    return [
+        f'<g class="legend" transform="translate(0 {_n(top + LEGEND_STEP * (i + 0.5))})">{sign}'
+        f'<text x="30" y="0" dy="0.35em" font-size="{_n(LEGEND_SIZE)}" '
+        f'fill="{COLORS["words"]}">{_text(words)}</text></g>'
+        for i, (sign, words) in enumerate(legend)
+    ]
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("\ufffd", text))
+
+
+def _at(point: Point) -> str:
+    return f"{_n(point[0])},{_n(point[1])}"
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".rstrip("0").rstrip(".")
