@@ -7,6 +7,7 @@
     │   ├── DataError                      rows, columns, states or sources of a table
     │   ├── GraphError                     cycles, unknown or repeated nodes
     │   ├── ModelError                     a network or a local distribution
+    │   ├── ImpossibleEvidenceError        what is given has probability zero
     │   └── FormatError                    the text of a file
     ├── UnknownNameError (KeyError)        a name that nothing has
     ├── MissingFileError (FileNotFoundError)
@@ -27,6 +28,7 @@ __all__ = [
     "DataError",
     "FormatError",
     "GraphError",
+    "ImpossibleEvidenceError",
     "InputError",
     "MemoryLimitError",
     "MissingExtraError",
@@ -65,6 +67,10 @@ class GraphError(InputError):
 
 class ModelError(InputError):
     """A network or one of its local distributions is not valid."""
+
+
+class ImpossibleEvidenceError(InputError):
+    """What is given has probability zero under the network."""
 
 
 class FormatError(InputError):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 import consilience as cs
-from consilience.errors import InputError, UnknownNameError
+from consilience.errors import ImpossibleEvidenceError, InputError, UnknownNameError
 from consilience.inference.sampling import sample
 
 
@@ -78,9 +78,34 @@ def test_given_states_are_fixed_and_the_rest_follows():
     np.testing.assert_allclose(shares, net["b"].table[2], atol=0.01)  # four standard errors
 
 
-def test_a_node_whose_parents_are_free_cannot_be_given():
-    with pytest.raises(InputError, match="given 'b': its parents 'a'"):
-        chain().sample(10, given={"b": "0"})
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"c": "1"},
+        {"b": {"0", "2"}, "c": "0"},
+        {"c": cs.Likelihood({"0": 3, "1": 1})},
+        {"a": cs.Soft({"0": 0.7, "2": 0.3})},
+    ],
+    ids=["state", "set", "likelihood", "soft"],
+)
+def test_rows_given_anything_follow_the_posterior(given):
+    net = cs.random_network(cs.DAG.parse("[a][b|a][c|a:b][d|c][e]"), n_states=3, seed=1)
+    table = net.sample(40_000, given=given, seed=5)
+    [counts] = cs.count(table, [cs.Family("e", ("a", "b", "c", "d"))])
+    observed = counts.table.ravel()
+    expected = 40_000 * net.query(["a", "b", "c", "d", "e"], given=given).values.ravel()
+    assert np.all(observed[expected == 0] == 0)
+    kept = expected > 5
+    scaled = observed[kept] * expected[kept].sum() / observed[kept].sum()
+    assert chisquare(scaled, expected[kept]).pvalue > 1e-3
+
+
+def test_impossible_evidence_cannot_be_sampled():
+    table = cs.read({"x": ["a", "b"], "y": ["u", "v"]})
+    net = cs.fit(cs.DAG([("x", "y")]), table, cs.MLE())
+    for given in ({"x": "a", "y": "v"}, {"x": {"a"}, "y": cs.Likelihood({"v": 1.0})}):
+        with pytest.raises(ImpossibleEvidenceError, match="probability zero"):
+            net.sample(5, given=given)
 
 
 def test_an_unknown_node_or_state_is_named():

@@ -5,7 +5,8 @@ r"""Entropy of a network and divergence between two networks over the same varia
         \sum_{x_i} P(x_i \mid \mathrm{pa}_i) \log P(x_i \mid \mathrm{pa}_i)
 
     \mathrm{KL}(P \,\|\, Q) = -H(P)
-        - \sum_i \sum_{x_i, \mathrm{pa}^Q_i} P(x_i, \mathrm{pa}^Q_i) \log Q(x_i \mid \mathrm{pa}^Q_i)
+        - \sum_i \sum_{x_i, \mathrm{pa}^Q_i} P(x_i, \mathrm{pa}^Q_i) \log Q(x_i \mid
+          \mathrm{pa}^Q_i)
 
 Both need only the joint distribution of one family at a time, which is exact; a family whose joint
 is out of reach is refused before anything is allocated.
@@ -19,7 +20,8 @@ from scipy.special import entr
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ModelError
-from consilience.inference.elimination import MEMORY_LIMIT, joint
+from consilience.inference.queries import joint
+from consilience.inference.triangulation import MEMORY_LIMIT
 from consilience.network.network import Network
 
 __all__ = ["entropy", "kl_divergence"]

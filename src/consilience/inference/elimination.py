@@ -1,71 +1,194 @@
-r"""The joint distribution of a few variables by eliminating all others.
+r"""Variable elimination: sum or maximise variables out of a product of tables, one at a time.
 
-Only the variables asked for and their ancestors matter; each of the others is summed out of the
-product of the tables that mention it, the one with the smallest product first:
+.. math:: P(q, e) = \sum_{\text{others}} \prod_i P(x_i \mid \mathrm{pa}_i)\, \lambda_i(x_i)
 
-.. math:: P(q) = \sum_{\text{others}} \prod_i P(x_i \mid \mathrm{pa}_i)
+What cannot matter is left out first: nodes that neither are asked for or observed nor lead to such
+a node (barren), and, for a posterior, all that the evidence cuts off from the query. Known states
+select slices of the tables. Every product is divided by its largest entry, whose logarithms are
+kept apart, so nothing underflows.
+
+References: Zhang and Poole (1994); Dechter (1999).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
-from typing import Any, TypeAlias
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from consilience import _check
 from consilience._typing import Floats
+from consilience.inference.evidence import Evidence
+from consilience.inference.triangulation import Triangulation, triangulate
 from consilience.network.network import Network
 
-__all__ = ["MEMORY_LIMIT", "joint"]
+__all__ = [
+    "Elimination",
+    "Labelled",
+    "connected",
+    "eliminate",
+    "factors_of",
+    "log_evidence",
+    "shape_of",
+]
 
-MEMORY_LIMIT = 2**30
-
-Labelled: TypeAlias = tuple[tuple[str, ...], Floats]
-"""Names of the axes, and the array."""
+FEW_FACTORS = 12
+"""Factors multiplied in one go: few enough for NumPy's limit and for products not to underflow."""
 
 
-def joint(net: Network, names: Sequence[str], *, memory_limit: float = MEMORY_LIMIT) -> Floats:
-    """P(names) as an array with one axis for each name, in their order.
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """An array with a name for each axis."""
 
-    Time and memory grow with the largest product formed on the way; one above the limit is refused.
+    names: tuple[str, ...]
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """What is left after eliminating, with the tables that were maximised on the way.
+
+    ``values``, of which the largest is one, times ``exp(log_scale)`` is the result over ``names``;
+    if it is zero everywhere, ``log_scale`` is minus infinity. ``maximised`` has, for each variable
+    that was maximised, the product in which it was, the variable last, in the order of elimination.
     """
-    _check.known("node", names, net.distributions)
-    relevant = {*names, *net.dag.ancestors(names)}
-    factors: list[Labelled] = [
-        ((*net[name].parents, name), net[name].table) for name in net.dag.nodes if name in relevant
-    ]
-    remaining = [name for name in net.dag.nodes if name in relevant and name not in names]
-    while remaining:
-        size, name = min((_product_size(net, factors, name), name) for name in remaining)
-        _check.memory(
-            f"eliminating {name!r}", 8 * size, memory_limit, "Ask for fewer variables at once."
-        )
-        remaining.remove(name)
-        mentioned = [factor for factor in factors if name in factor[0]]
-        kept = tuple(v for v in _scope(mentioned) if v != name)
-        factors = [factor for factor in factors if name not in factor[0]]
-        factors.append((kept, _product(mentioned, kept)))
-    return _product(factors, tuple(names))
+
+    names: tuple[str, ...]
+    values: Floats
+    log_scale: float
+    maximised: tuple[Labelled, ...]
 
 
-def _scope(factors: Sequence[Labelled]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names, _ in factors for name in names))
+def factors_of(net: Network, evidence: Evidence, names: Collection[str]) -> list[Labelled]:
+    """Tables and likelihoods that matter for the variables and evidence, known states sliced."""
+    wanted = [*names, *evidence.names]
+    relevant = {*wanted, *net.dag.ancestors(wanted)}
+    factors = []
+    for name in net.dag.nodes:
+        if name in relevant:
+            axes = (*net[name].parents, name)
+            at = tuple(evidence.known.get(axis, slice(None)) for axis in axes)
+            free = tuple(axis for axis in axes if axis not in evidence.known)
+            factors.append(Labelled(free, net[name].table[at]))
+    for name, vector in evidence.likelihoods.items():
+        if name in evidence.known:
+            factors.append(Labelled((), vector[evidence.known[name]]))
+        else:
+            factors.append(Labelled((name,), vector))
+    return factors
 
 
-def _product_size(net: Network, factors: Sequence[Labelled], name: str) -> float:
-    scope = _scope([factor for factor in factors if name in factor[0]])
-    return reduce(lambda size, v: size * net.variables[v].n_states, scope, 1.0)
+def interaction(
+    factors: Sequence[Labelled], joined: Sequence[str] = ()
+) -> dict[str, tuple[str, ...]]:
+    """The graph in which two variables are neighbours if a factor, or ``joined``, has both."""
+    neighbors: dict[str, dict[str, None]] = {}
+    for names in (*(factor.names for factor in factors), tuple(joined)):
+        for name in names:
+            neighbors.setdefault(name, {}).update(dict.fromkeys(names))
+    return {name: tuple(o for o in others if o != name) for name, others in neighbors.items()}
 
 
-def _product(factors: Sequence[Labelled], kept: tuple[str, ...]) -> Floats:
-    """Product of the factors, summed over all variables that are not kept."""
+def connected(factors: Sequence[Labelled], names: Collection[str]) -> list[Labelled]:
+    """The factors that a chain of shared variables joins to the names."""
+    neighbors = interaction(factors)
+    reached, frontier = set(names), list(names)
+    while frontier:
+        for other in neighbors.get(frontier.pop(), ()):
+            if other not in reached:
+                reached.add(other)
+                frontier.append(other)
+    return [factor for factor in factors if reached.intersection(factor.names)]
+
+
+def shape_of(
+    net: Network,
+    factors: Sequence[Labelled],
+    *,
+    kept: Sequence[str] = (),
+    last: Sequence[str] = (),
+) -> Triangulation:
+    """How the factors would be eliminated, with ``last`` and then ``kept`` at the end."""
+    n_states = {name: variable.n_states for name, variable in net.variables.items()}
+    return triangulate(interaction(factors, kept), n_states, last=(*last, *kept))
+
+
+def eliminate(
+    factors: Sequence[Labelled],
+    order: Sequence[str],
+    *,
+    kept: Sequence[str] = (),
+    maximise: Collection[str] = (),
+) -> Elimination:
+    """Sum out, or maximise, the variables in this order; the result has the axes ``kept``."""
+    log_scale = sum(_log(float(f.values)) for f in factors if not f.names)
+    pool = [factor for factor in factors if factor.names]
+    maximised: list[Labelled] = []
+    for name in order:
+        if name in kept or log_scale == -math.inf:
+            continue
+        mentioned = [factor for factor in pool if name in factor.names]
+        pool = [factor for factor in pool if name not in factor.names]
+        rest = tuple(v for v in _scope(mentioned) if v != name)
+        if name in maximise:
+            table, log_part = _product(mentioned, (*rest, name))
+            maximised.append(Labelled((*rest, name), table))
+            table = table.max(axis=-1)
+        else:
+            table, log_part = _product(mentioned, rest)
+        log_scale += log_part
+        if rest:
+            pool.append(Labelled(rest, table))
+        else:
+            log_scale += _log(float(table))
+    values, log_part = _product(pool, tuple(kept))
+    return Elimination(tuple(kept), values, log_scale + log_part, tuple(maximised))
+
+
+def log_evidence(net: Network, evidence: Evidence, memory_limit: float) -> float:
+    """Log probability of the evidence by variable elimination."""
+    factors = factors_of(net, evidence, ())
+    shape = shape_of(net, factors)
+    shape.cost.check(memory_limit)
+    return eliminate(factors, shape.order).log_scale
+
+
+def _product(factors: Sequence[Labelled], kept: tuple[str, ...]) -> tuple[Floats, float]:
+    """Product of the factors summed over all variables but ``kept``, and the log of what it lacks.
+
+    Many factors are multiplied a few at a time, each product divided by its largest entry.
+    """
+    pool, log_scale = list(factors), 0.0
+    while len(pool) > FEW_FACTORS:
+        some, pool = pool[:FEW_FACTORS], pool[FEW_FACTORS:]
+        scope = _scope(some)
+        values, log_part = _scaled(_einsum(some, scope))
+        pool.append(Labelled(scope, values))
+        log_scale += log_part
+    values, log_part = _scaled(_einsum(pool, kept))
+    return values, log_scale + log_part
+
+
+def _einsum(factors: Sequence[Labelled], kept: tuple[str, ...]) -> Floats:
     if not factors:
         return np.ones(())
     axis = {name: i for i, name in enumerate(_scope(factors))}
     operands: list[Any] = []
-    for names, array in factors:
-        operands += [array, [axis[name] for name in names]]
-    product: Floats = np.einsum(*operands, [axis[name] for name in kept], optimize="greedy")
-    return product
+    for factor in factors:
+        operands += [factor.values, [axis[name] for name in factor.names]]
+    return np.einsum(*operands, [axis[name] for name in kept], optimize="greedy")
+
+
+def _scaled(values: Floats) -> tuple[Floats, float]:
+    largest = float(values.max())
+    return (values / largest, math.log(largest)) if largest > 0 else (values, -math.inf)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+def _scope(factors: Sequence[Labelled]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for factor in factors for name in factor.names))

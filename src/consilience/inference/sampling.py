@@ -1,23 +1,34 @@
-"""Independent rows from a network, drawn node by node, parents first (logic sampling).
+r"""Independent rows from a network, given anything.
 
-Each node has a random key and each row a number that depends only on the key and on the row's
-place, so the same seed gives the same rows on any number of threads.
+Without evidence, or with evidence about nodes whose parents are all known, rows are drawn node by
+node, parents first (logic sampling). With other evidence they are drawn exactly from the junction
+tree: clique by clique from the root, the residual given the separator,
+
+.. math:: P(x \mid e) = \prod_c P(\text{residual}_c \mid \text{separator}_c, e) .
+
+Each node or clique has a random key and each row a number that depends only on the key and on the
+row's place, so the same seed gives the same rows on any number of threads.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Codes, Integers, Seed
+from consilience._typing import Codes, Floats, Integers, Seed
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
-from consilience.distributions.categorical import Categorical
-from consilience.errors import InputError
+from consilience.distributions.categorical import proportions
+from consilience.inference.conflict import refuse_impossible
+from consilience.inference.evidence import Evidence, evidence_of
+from consilience.inference.junction import compiled
+from consilience.inference.soft import hardened
+from consilience.inference.triangulation import MEMORY_LIMIT
 from consilience.kernels.counting import fold
 from consilience.kernels.sampling import draw_states
 from consilience.kernels.threads import each_part
@@ -29,7 +40,13 @@ ROWS_A_BLOCK = 1 << 14  # the codes of a block for all parents of a node stay in
 
 
 def sample(
-    net: Network, n_rows: int, *, given: Mapping[str, Any], seed: Seed, threads: int | None = None
+    net: Network,
+    n_rows: int,
+    *,
+    given: Mapping[str, Any] | None = None,
+    seed: Seed = None,
+    threads: int | None = None,
+    memory_limit: float = MEMORY_LIMIT,
 ) -> Table:
     """A table of rows drawn from the network, with its source as the table's source.
 
@@ -38,36 +55,25 @@ def sample(
     n_rows
         Number of rows.
     given
-        States that are fixed in all rows. A node can be given if all its parents are, roots and the
-        source always.
+        What is known in all rows; see :mod:`consilience.inference.evidence`.
     seed
         An int, a NumPy generator, or None for fresh entropy. The same int gives the same rows.
     threads
         Number of threads, by default one for each core; the rows do not depend on it.
+    memory_limit
+        Bytes that the junction tree may need, if there is one.
     """
     _check.whole("sample", at_least=0, n_rows=n_rows)
-    fixed = _fixed_codes(net, given)
+    evidence = evidence_of(net.variables, given)
     rng = _check.generator(seed)
-    keys = {name: rng.integers(0, 2**64, dtype=np.uint64) for name in net.distributions}
-    thresholds = {name: _thresholds(net[name]) for name in net.distributions}
     columns = {
         name: np.empty(n_rows, code_type(variable.n_states))
         for name, variable in net.variables.items()
     }
-
-    def work(row_from: int, row_to: int) -> None:
-        for start in range(row_from, row_to, ROWS_A_BLOCK):
-            rows = slice(start, min(start + ROWS_A_BLOCK, row_to))
-            for name in net.dag.topological_order():
-                if name in fixed:
-                    columns[name][rows] = fixed[name]
-                else:
-                    code = _parent_code(net[name], columns, rows)
-                    stride, flat = thresholds[name]
-                    draw_states(keys[name], start, code, stride, flat, columns[name][rows])
-
-    n_parts = min(threads or os.cpu_count() or 1, max(1, n_rows // ROWS_A_BLOCK))
-    each_part(n_rows, n_parts, work)
+    if _goes_forward(net, evidence):
+        _draw_forward(net, evidence, rng, columns, threads or os.cpu_count() or 1)
+    else:
+        _draw_from_tree(net, hardened(net, evidence, memory_limit), rng, columns, memory_limit)
     source = None if net.source is None else net.variables[net.source]
     source_codes = None if net.source is None else columns.pop(net.source)
     variables = {name: net.variables[name] for name in columns}
@@ -75,32 +81,95 @@ def sample(
     return Table(Schema(variables, source), columns, source_codes, origins=origins)
 
 
-def _fixed_codes(net: Network, given: Mapping[str, Any]) -> dict[str, int]:
-    _check.known("node", given, net.distributions)
-    for name in given:
-        free = [parent for parent in net.dag.parents(name) if parent not in given]
-        if free:
-            raise InputError(
-                f"rows cannot be drawn forward given {name!r}: its parents {_check.listed(free)} "
-                "are not given. Give them as well, or only nodes without parents.",
-                variable=name,
-            )
-    return {name: net.variables[name].code(state) for name, state in given.items()}
+def _goes_forward(net: Network, evidence: Evidence) -> bool:
+    has_other = bool(evidence.likelihoods or evidence.soft)
+    parents = {parent for name in evidence.known for parent in net.dag.parents(name)}
+    return not has_other and parents <= set(evidence.known)
 
 
-def _thresholds(local: Categorical) -> tuple[int, Integers]:
+def _draw_forward(
+    net: Network,
+    evidence: Evidence,
+    rng: np.random.Generator,
+    columns: Mapping[str, Codes],
+    threads: int,
+) -> None:
+    _refuse_excluded(net, evidence)
+    keys = {name: _key(rng) for name in net.distributions}
+    thresholds = {name: _thresholds(local.rows) for name, local in net.distributions.items()}
+    n_rows = len(next(iter(columns.values()), ()))
+
+    def work(row_from: int, row_to: int) -> None:
+        for start in range(row_from, row_to, ROWS_A_BLOCK):
+            rows = slice(start, min(start + ROWS_A_BLOCK, row_to))
+            for name in net.dag.topological_order():
+                if name in evidence.known:
+                    columns[name][rows] = evidence.known[name]
+                else:
+                    code = _joint_code(net, net.dag.parents(name), columns, rows)
+                    stride, flat = thresholds[name]
+                    draw_states(keys[name], start, code, stride, flat, columns[name][rows])
+
+    each_part(n_rows, min(threads, max(1, n_rows // ROWS_A_BLOCK)), work)
+
+
+def _refuse_excluded(net: Network, evidence: Evidence) -> None:
+    """Known states, closed under parents, can contradict each other all the same."""
+    for name in evidence.known:
+        at = tuple(evidence.known[other] for other in (*net.dag.parents(name), name))
+        if net[name].table[at] == 0:
+            refuse_impossible(net, evidence, MEMORY_LIMIT)
+
+
+def _draw_from_tree(
+    net: Network,
+    evidence: Evidence,
+    rng: np.random.Generator,
+    columns: Mapping[str, Codes],
+    memory_limit: float,
+) -> None:
+    tree = compiled(net, memory_limit=memory_limit)
+    for name, state in evidence.known.items():
+        columns[name][:] = state
+    n_rows = len(next(iter(columns.values()), ()))
+    everything = slice(0, n_rows)
+    with tree.propagated(evidence) as beliefs:
+        if beliefs.log_evidence == -math.inf:
+            refuse_impossible(net, evidence, memory_limit)
+        for c in range(len(tree.shape.cliques) - 1, -1, -1):
+            clique, n_shared = tree.shape.cliques[c], tree.shape.n_shared[c]
+            shared = [name for name in clique[:n_shared] if name not in evidence.known]
+            drawn = [name for name in clique[n_shared:] if name not in evidence.known]
+            if drawn:
+                table = beliefs.joint(c, (*shared, *drawn))
+                rows = table.reshape(-1, math.prod(table.shape[len(shared) :]))
+                code = _joint_code(net, shared, columns, everything)
+                joint = np.empty(n_rows, np.int32)
+                stride, flat = _thresholds(proportions(rows))
+                draw_states(_key(rng), 0, code, stride, flat, joint)
+                for name in reversed(drawn):
+                    joint, columns[name][:] = np.divmod(joint, net.variables[name].n_states)
+
+
+def _key(rng: np.random.Generator) -> np.uint64:
+    return rng.integers(0, 2**64, dtype=np.uint64)
+
+
+def _thresholds(rows: Floats) -> tuple[int, Integers]:
     """Stride and cumulative sums of the rows in units of 2^-53, flat; see :func:`draw_states`."""
-    q, r = local.rows.shape
+    q, r = rows.shape
     stride = r if r > 4 else 2 if r <= 2 else 4
     thresholds = np.full((q, stride), 2**53)
-    thresholds[:, :r] = np.ceil(np.cumsum(local.rows, axis=1) * 2.0**53)
-    last_possible = r - 1 - np.argmax(local.rows[:, ::-1] > 0, axis=1)
+    thresholds[:, :r] = np.ceil(np.cumsum(rows, axis=1) * 2.0**53)
+    last_possible = r - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)
     thresholds[np.arange(stride) >= last_possible[:, None]] = 2**53
     return stride, thresholds.ravel()
 
 
-def _parent_code(local: Categorical, columns: Mapping[str, Codes], rows: slice) -> Codes:
+def _joint_code(
+    net: Network, names: Sequence[str], columns: Mapping[str, Codes], rows: slice
+) -> Codes:
     code = np.zeros(rows.stop - rows.start, np.int32)
-    for parent in local.given:
-        fold(code, columns[parent.name][rows], parent.n_states)
+    for name in names:
+        fold(code, columns[name][rows], net.variables[name].n_states)
     return code

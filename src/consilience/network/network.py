@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
@@ -16,11 +16,17 @@ from consilience.network.record import Record
 
 if TYPE_CHECKING:
     from consilience.data.table import Table
+    from consilience.inference.explanations import Explanation
+    from consilience.inference.triangulation import Cost
+    from consilience.network.factor import Factor
 
-__all__ = ["Network"]
+__all__ = ["Given", "Network"]
+
+Given: TypeAlias = Mapping[str, Any] | None
+"""What is known: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})`` by variable."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Network:
     r"""A Bayesian network; immutable.
 
@@ -34,18 +40,28 @@ class Network:
         Name of the node that says where a row comes from, or None. It is a root.
     record
         The story of how the network came to be.
+
+    Attributes
+    ----------
+    dag
+        The graph.
+    variables
+        Name to :class:`Variable` for every node, the source included.
     """
 
     distributions: Mapping[str, Categorical]
     source: str | None = None
     record: Record = field(default_factory=Record)
     dag: DAG = field(init=False)
+    variables: Mapping[str, Variable] = field(init=False)
 
     def __post_init__(self) -> None:
         _freeze.own(self)
         _check_families(self.distributions)
         arcs = [(p, name) for name, local in self.distributions.items() for p in local.parents]
+        variables = {name: local.child for name, local in self.distributions.items()}
         object.__setattr__(self, "dag", DAG(arcs, nodes=tuple(self.distributions)))
+        object.__setattr__(self, "variables", _freeze.FrozenMap(variables))
         if self.source is not None:
             _check.known("node", [self.source], self.distributions)
             if self.dag.parents(self.source):
@@ -66,11 +82,6 @@ class Network:
         return cls(named, source, Record() if record is None else record)
 
     @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Name to :class:`Variable` for every node, the source included."""
-        return _freeze.FrozenMap({name: local.child for name, local in self.distributions.items()})
-
-    @property
     def n_parameters(self) -> int:
         """Number of free parameters of all tables."""
         return sum(local.n_parameters for local in self.distributions.values())
@@ -81,19 +92,65 @@ class Network:
             _check.unknown("node", name, self.distributions)
         return self.distributions[name]
 
-    def sample(
-        self, n_rows: int, given: Mapping[str, Any] | None = None, seed: Seed = None
-    ) -> Table:
-        """Independent rows drawn from the network; see :func:`consilience.inference.sample`."""
-        from consilience.inference.sampling import sample
+    def query(self, names: str | Sequence[str], given: Given = None) -> Factor:
+        """Posterior of one variable or joint posterior of several."""
+        from consilience.inference.queries import query
 
-        return sample(self, n_rows, given=given or {}, seed=seed)
+        return query(self, names, given)
+
+    def marginals(self, given: Given = None) -> dict[str, Factor]:
+        """Posterior of every variable that is not known."""
+        from consilience.inference.queries import marginals
+
+        return marginals(self, given)
+
+    def mpe(self, given: Given = None) -> Explanation:
+        """The most probable states of all variables that are not known."""
+        from consilience.inference.explanations import mpe
+
+        return mpe(self, given)
+
+    def map(self, names: Sequence[str], given: Given = None) -> Explanation:
+        """The most probable joint state of some variables, the others summed out."""
+        from consilience.inference.explanations import map_states
+
+        return map_states(self, names, given)
+
+    def probability(self, event: Mapping[str, Any], given: Given = None) -> float:
+        """Probability of states or sets of states, given others."""
+        from consilience.inference.queries import probability
+
+        return probability(self, event, given)
 
     def log_likelihood(self, table: Table) -> Floats:
-        """Log probability of each row; see :func:`consilience.inference.log_likelihood`."""
-        from consilience.inference.likelihood import log_likelihood
+        """Log probability of what each row records; missing values are summed out."""
+        from consilience.inference.batch import log_likelihood
 
         return log_likelihood(self, table)
+
+    def posteriors(self, table: Table, target: str) -> Floats:
+        """Posterior of the target for each row, shape (rows, states)."""
+        from consilience.inference.batch import posteriors
+
+        return posteriors(self, table, target)
+
+    def sample(self, n_rows: int, given: Given = None, seed: Seed = None) -> Table:
+        """Independent rows drawn from the network."""
+        from consilience.inference.sampling import sample
+
+        return sample(self, n_rows, given=given, seed=seed)
+
+    def do(self, states: Mapping[str, Any]) -> Network:
+        """The network in which these nodes are set from outside: no parents, one certain state."""
+        from consilience.inference.intervention import intervene
+
+        return intervene(self, states)
+
+    def cost(self, names: str | Sequence[str] | None = None, given: Given = None) -> Cost:
+        """What a query, or all marginals, would take; nothing is allocated."""
+        from consilience.inference.queries import cost
+
+        return cost(self, names, given)
 
     def __repr__(self) -> str:
         source = f", source {self.source!r}" if self.source else ""

@@ -31,7 +31,7 @@ from consilience._typing import Floats
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError
-from consilience.inference.elimination import joint
+from consilience.inference.queries import joint
 from consilience.network.network import Network
 from consilience.parameters.maximum_likelihood import pooled_rows
 from consilience.statistics.counts import Counts

@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from consilience._typing import Floats
-from consilience.distributions.categorical import Categorical
+from consilience.distributions.categorical import Categorical, proportions
 from consilience.statistics.counts import Counts
 
-__all__ = ["MLE", "pooled_rows", "proportions", "shaped"]
+__all__ = ["MLE", "pooled_rows", "shaped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +33,6 @@ class MLE:
 def pooled_rows(counts: Counts) -> Floats:
     """Numbers of rows of all sources together: shape (parent states, states)."""
     return counts.to_dense().values.sum(axis=0)
-
-
-def proportions(rows: Floats) -> Floats:
-    """Rows divided by their sums; a row without counts is uniform."""
-    totals = rows.sum(axis=1, keepdims=True)
-    uniform = np.full_like(rows, 1 / rows.shape[1])
-    return np.divide(rows, totals, out=uniform, where=totals > 0)
 
 
 def shaped(counts: Counts, rows: Floats) -> Categorical:

@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.distributions.categorical import Categorical
-from consilience.parameters.maximum_likelihood import pooled_rows, proportions, shaped
+from consilience.distributions.categorical import Categorical, proportions
+from consilience.parameters.maximum_likelihood import pooled_rows, shaped
 from consilience.statistics.counts import Counts
 
 __all__ = ["Shrinkage"]

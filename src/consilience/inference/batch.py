@@ -1,0 +1,301 @@
+r"""Evidence by the million: every row of a table is a body of evidence.
+
+For a row in which the whole Markov blanket of the target is known nothing else matters:
+
+.. math:: P(t \mid x) \propto P(t \mid \mathrm{pa}) \prod_{\text{children } c} P(c \mid t, \dots)
+
+All other rows go through the junction tree together, a block at a time, with the rows as the
+innermost axis; a missing value has the likelihood one for every state. Only the first pass is
+needed, since the target is eliminated last. Nodes that lead neither to the target nor to a recorded
+column are left out first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Codes, Floats, Integers
+from consilience.data.align import aligned_codes
+from consilience.data.table import Table
+from consilience.errors import ImpossibleEvidenceError
+from consilience.inference.junction import JunctionTree
+from consilience.inference.triangulation import MEMORY_LIMIT
+from consilience.kernels.propagation import (
+    clique_starts,
+    collect,
+    distribute,
+    indicators,
+    margin,
+    separator_starts,
+)
+from consilience.kernels.threads import each_part
+from consilience.network.network import Network
+
+__all__ = ["expected_counts", "log_likelihood", "posteriors"]
+
+BLOCK_BYTES = 1 << 20  # tables and messages of a block stay in the second cache
+MOST_ROWS = 512
+
+
+def posteriors(
+    net: Network, table: Table, target: str, *, memory_limit: float = MEMORY_LIMIT
+) -> Floats:
+    """The posterior of the target for each row given all other recorded values of the row.
+
+    Missing values are summed out; so are columns that the table lacks. A column of the target
+    itself is not used, nor are columns that are no nodes. A row whose evidence is impossible is all
+    zero.
+
+    Returns
+    -------
+    Shape (rows, states of the target).
+    """
+    _check.known("node", [target], net.distributions)
+    columns = _columns(net, table, without=(target,))
+    blanket = net.dag.markov_blanket(target)
+    answer = np.zeros((table.n_rows, net.variables[target].n_states))
+    is_covered = np.full(table.n_rows, all(name in columns for name in blanket))
+    for name in blanket & set(columns):
+        is_covered &= columns[name] >= 0
+    covered, others = np.flatnonzero(is_covered), np.flatnonzero(~is_covered)
+    if covered.size:
+        answer[covered] = _by_blanket(net, target, _rows(columns, covered))
+    if others.size:
+        part = _relevant(net, [target, *columns])
+        tree = JunctionTree.of(part, last=[target], memory_limit=memory_limit)
+        batch = _Batch(tree, _rows(columns, others), len(others))
+        answer[others] = batch.posteriors(target)
+    return answer
+
+
+def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
+    """Log probability of what each row records; minus infinity if it is impossible.
+
+    Missing values and nodes that the table lacks are summed out. The weights of the rows are not
+    applied.
+    """
+    columns = _columns(net, table)
+    is_complete = np.full(table.n_rows, len(columns) == len(net.distributions))
+    for column in columns.values():
+        is_complete &= column >= 0
+    complete, others = np.flatnonzero(is_complete), np.flatnonzero(~is_complete)
+    answer = np.zeros(table.n_rows)
+    if complete.size:
+        answer[complete] = _of_complete_rows(net, _rows(columns, complete))
+    if others.size and columns:
+        tree = JunctionTree.of(_relevant(net, list(columns)), memory_limit=memory_limit)
+        answer[others] = _Batch(tree, _rows(columns, others), len(others)).log_evidence()
+    return answer
+
+
+def expected_counts(
+    net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT
+) -> dict[str, Floats]:
+    """For each node, the sum over rows of the posterior of its family, in the shape of its table.
+
+    A row counts with its weight. These are the statistics of EM; with nothing missing they are
+    counts.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If a row has probability zero; the message names it.
+    """
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
+    tree = JunctionTree.of(net, memory_limit=memory_limit)
+    return _Batch(tree, _columns(net, table), table.n_rows).expected_counts(weights)
+
+
+def _columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
+    """Codes of the nodes that the table records, in the states of the network."""
+    return {
+        name: aligned_codes(table, variable)
+        for name, variable in net.variables.items()
+        if name in table.schema and name not in without
+    }
+
+
+def _rows(columns: Mapping[str, Codes], rows: Integers) -> dict[str, Codes]:
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def _relevant(net: Network, names: Sequence[str]) -> Network:
+    """The network of these nodes and their ancestors."""
+    kept = {*names, *net.dag.ancestors(names)}
+    if len(kept) == len(net.distributions):
+        return net
+    return Network.of([local for name, local in net.distributions.items() if name in kept])
+
+
+def _by_blanket(net: Network, target: str, columns: Mapping[str, Codes]) -> Floats:
+    families = [target, *net.dag.children(target)]
+    log_weight = reduce(np.add, (_log_rows(net, name, target, columns) for name in families))
+    largest = log_weight.max(axis=1, keepdims=True)
+    weight = np.where(largest > -np.inf, np.exp(log_weight - np.maximum(largest, -1e300)), 0.0)
+    total = weight.sum(axis=1, keepdims=True)
+    return np.divide(weight, total, out=weight, where=total > 0)
+
+
+def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Codes]) -> Floats:
+    """Log of a family's table at each row's states, for every state of the target."""
+    axes = (*net[name].parents, name)
+    others = [axis for axis in axes if axis != target]
+    with np.errstate(divide="ignore"):
+        log_table = np.log(np.moveaxis(net[name].table, axes.index(target), -1))
+    code = _joint_code(net, others, columns)
+    return log_table.reshape(-1, log_table.shape[-1])[code]
+
+
+def _of_complete_rows(net: Network, columns: Mapping[str, Codes]) -> Floats:
+    total = np.zeros(len(next(iter(columns.values()))))
+    for name, local in net.distributions.items():
+        with np.errstate(divide="ignore"):
+            log_table = np.log(local.table.ravel())
+        total += log_table[_joint_code(net, (*local.parents, name), columns)]
+    return total
+
+
+def _joint_code(net: Network, names: Sequence[str], columns: Mapping[str, Codes]) -> Integers:
+    n_rows = len(next(iter(columns.values()))) if columns else 1
+    code = np.zeros(n_rows, np.int64)
+    for name in names:
+        code = code * net.variables[name].n_states + columns[name]
+    return code
+
+
+class _Batch:
+    """Rows of evidence for one tree, worked on in blocks; threads take separate rows."""
+
+    def __init__(self, tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int) -> None:
+        self._tree = tree
+        arrays = tree.arrays
+        names = [name for name in columns if name in tree.index]
+        self._n_rows = n_rows
+        self._observed = np.array([tree.index[name] for name in names], np.int64)
+        self._codes = np.empty((len(names), self._n_rows), np.int64)
+        for k, name in enumerate(names):
+            self._codes[k] = columns[name]
+        self._n_states = arrays.n_states[self._observed].astype(np.int64)
+        self._starts = np.concatenate([[0], np.cumsum(self._n_states)])
+        self._states = np.zeros_like(arrays.n_states)
+        self._table_start = clique_starts(arrays, arrays.n_states, 1)
+        self._message_start = separator_starts(arrays, arrays.n_states, 1)
+
+    def log_evidence(self) -> Floats:
+        """Log probability of each row."""
+        answer = np.empty(self._n_rows)
+
+        def work(row_from: int, row_to: int) -> None:
+            for rows in self._blocks(row_from, row_to, self._largest()):
+                answer[rows] = self._collect(rows, keeps_tables=False)[-1]
+
+        self._each_part(work)
+        return answer
+
+    def posteriors(self, target: str) -> Floats:
+        """Posterior of the variable that the tree eliminates last, for each row."""
+        tree, v = self._tree, self._tree.index[target]
+        r = int(tree.arrays.n_states[v])
+        answer = np.empty((self._n_rows, r))
+
+        def work(row_from: int, row_to: int) -> None:
+            for rows in self._blocks(row_from, row_to, self._largest()):
+                tables, *_ = self._collect(rows, keeps_tables=False)
+                n = rows.stop - rows.start
+                weight = np.zeros(r * n)
+                last = len(tree.arrays.parent) - 1
+                sizes = tree.arrays.n_states
+                margin(tree.arrays, sizes, n, last, np.array([v]), tables, weight)
+                weight = weight.reshape(r, n)
+                total = weight.sum(axis=0)
+                answer[rows] = np.divide(weight, total, out=weight, where=total > 0).T
+
+        self._each_part(work)
+        return answer
+
+    def expected_counts(self, weights: Floats) -> dict[str, Floats]:
+        """Weighted sums over the rows of the posteriors of all families."""
+        net = self._tree.net
+        totals = {name: np.zeros(local.table.size) for name, local in net.distributions.items()}
+        for rows in self._blocks(0, self._n_rows, int(self._table_start[-1])):
+            tables, messages, scales, log_evidence = self._collect(rows, keeps_tables=True)
+            impossible = np.flatnonzero((log_evidence == -np.inf) & (weights[rows] > 0))
+            if impossible.size:
+                row = rows.start + int(impossible[0]) + 1
+                raise ImpossibleEvidenceError(
+                    f"row {row} has probability zero under the network.", row=row
+                )
+            n = rows.stop - rows.start
+            self._distribute(n, tables, messages, scales)
+            for name, total in totals.items():
+                total += self._family(name, n, tables) @ weights[rows]
+        return {name: total.reshape(net[name].table.shape) for name, total in totals.items()}
+
+    def _family(self, name: str, n_rows: int, tables: Floats) -> Floats:
+        tree = self._tree
+        clique = tree.family[name]
+        names = (*tree.net[name].parents, name)
+        variables = np.array([tree.index[other] for other in names], np.int64)
+        out = np.zeros(tree.net[name].table.size * n_rows)
+        start, stop = self._table_start[clique : clique + 2] * n_rows
+        margin(
+            tree.arrays, tree.arrays.n_states, n_rows, clique, variables, tables[start:stop], out
+        )
+        return out.reshape(-1, n_rows)
+
+    def _collect(self, rows: slice, *, keeps_tables: bool) -> tuple[Floats, Floats, Floats, Floats]:
+        arrays, n = self._tree.arrays, rows.stop - rows.start
+        likelihood = np.empty(self._starts[-1] * n)
+        codes = np.ascontiguousarray(self._codes[:, rows])
+        indicators(codes, self._n_states, self._starts * n, n, likelihood)
+        table_start = self._table_start * n if keeps_tables else np.zeros_like(self._table_start)
+        tables = np.empty(table_start[-1] if keeps_tables else self._largest() * n)
+        messages = np.empty(self._message_start[-1] * n)
+        scales, log_evidence = np.empty((len(arrays.parent), n)), np.empty(n)
+        collect(
+            arrays,
+            arrays.n_states,
+            self._states,
+            self._observed,
+            self._starts * n,
+            likelihood,
+            self._tree.home,
+            n,
+            table_start,
+            tables,
+            self._message_start * n,
+            messages,
+            scales,
+            log_evidence,
+        )
+        return tables, messages, scales, log_evidence
+
+    def _distribute(self, n: int, tables: Floats, messages: Floats, scales: Floats) -> None:
+        distribute(
+            self._tree.arrays,
+            self._tree.arrays.n_states,
+            n,
+            self._table_start * n,
+            tables,
+            self._message_start * n,
+            messages,
+            scales,
+            np.empty_like(messages),
+        )
+
+    def _largest(self) -> int:
+        return int(np.diff(self._table_start).max())
+
+    def _blocks(self, row_from: int, row_to: int, cells_a_row: int) -> list[slice]:
+        bytes_a_row = 8 * (cells_a_row + int(self._message_start[-1]))
+        n = min(max(BLOCK_BYTES // bytes_a_row, 1), MOST_ROWS)
+        return [slice(a, min(a + n, row_to)) for a in range(row_from, row_to, n)]
+
+    def _each_part(self, work: Callable[[int, int], None]) -> None:
+        n_parts = min(os.cpu_count() or 1, max(1, self._n_rows // MOST_ROWS))
+        each_part(self._n_rows, n_parts, work)

@@ -1,0 +1,59 @@
+"""The error for evidence of probability zero; it names a part that is impossible already."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import NoReturn
+
+from consilience import _check
+from consilience.errors import ImpossibleEvidenceError
+from consilience.inference.elimination import log_evidence
+from consilience.inference.evidence import Evidence
+from consilience.network.network import Network
+
+__all__ = ["refuse_impossible"]
+
+MOST_PAIRS = 300  # queries that are spent on finding a smallest conflict
+MOST_DELETIONS = 60
+
+
+def refuse_impossible(net: Network, evidence: Evidence, memory_limit: float) -> NoReturn:
+    """Raise, naming a smallest conflict of up to two findings, else a minimal one."""
+    names = _conflict(net, evidence, memory_limit)
+    told = ", ".join(_told(net, evidence, name) for name in names)
+    what = (
+        "what is given is impossible" if len(names) > 1 else "one finding is impossible by itself"
+    )
+    raise ImpossibleEvidenceError(
+        f"{what}: {told} has probability zero under the network.", conflict=names
+    )
+
+
+def _conflict(net: Network, evidence: Evidence, memory_limit: float) -> tuple[str, ...]:
+    names = evidence.names
+
+    def is_impossible(part: tuple[str, ...]) -> bool:
+        return log_evidence(net, evidence.only(part), memory_limit) == -math.inf
+
+    if len(names) * (len(names) + 1) // 2 <= MOST_PAIRS:
+        for size in (1, 2):
+            for part in combinations(names, size):
+                if is_impossible(part):
+                    return part
+    if len(names) > MOST_DELETIONS:
+        return names
+    for name in names:
+        fewer = tuple(other for other in names if other != name)
+        if is_impossible(fewer):
+            names = fewer
+    return names
+
+
+def _told(net: Network, evidence: Evidence, name: str) -> str:
+    variable = net.variables[name]
+    if name in evidence.known:
+        return f"{name}={variable.discrete_states[evidence.known[name]]}"
+    vector = evidence.likelihoods[name]
+    states = [state for state, x in zip(variable.discrete_states, vector, strict=True) if x > 0]
+    return f"{name} in ({_check.listed(states)})"

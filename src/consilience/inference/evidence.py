@@ -1,0 +1,138 @@
+"""What is given: states, sets of states, likelihoods, and distributions that must come out.
+
+=====================================  ====================================================
+``given={"smoke": "yes"}``             hard evidence: the state is known
+``given={"cp": {"typical", "none"}}``  one of these states
+``given={"xray": Likelihood({...})}``  virtual evidence: the likelihood of each state, in any unit
+``given={"age": Soft({...})}``         soft evidence (Jeffrey 1965): the posterior of the
+                                       variable *is* this distribution
+=====================================  ====================================================
+
+Virtual evidence is combined with what the network says; soft evidence replaces it. Several soft
+distributions are made to hold at once by iterative proportional fitting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from consilience import _check, _freeze
+from consilience._typing import Floats
+from consilience.data.variable import Variable
+from consilience.errors import InputError
+
+__all__ = ["Evidence", "Likelihood", "Soft", "evidence_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Virtual evidence: how likely the finding is under each state; states left out have zero."""
+
+    values: Mapping[Any, float]
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Soft:
+    """Soft evidence: the distribution that comes out; states left out have zero."""
+
+    values: Mapping[Any, float]
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Evidence in codes: known states, likelihood vectors, and distributions that must come out."""
+
+    known: Mapping[str, int]
+    likelihoods: Mapping[str, Floats]
+    soft: Mapping[str, Floats]
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All variables that something is said about."""
+        return (*self.known, *self.likelihoods, *self.soft)
+
+    def with_likelihoods(self, more: Mapping[str, Floats]) -> Evidence:
+        """The same evidence, these likelihoods put in or in place of the old; nothing soft."""
+        return Evidence(self.known, {**self.likelihoods, **more}, {})
+
+    def only(self, names: Collection[str]) -> Evidence:
+        """The evidence about these variables alone."""
+        return Evidence(
+            {name: code for name, code in self.known.items() if name in names},
+            {name: vector for name, vector in self.likelihoods.items() if name in names},
+            {name: vector for name, vector in self.soft.items() if name in names},
+        )
+
+
+def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | None) -> Evidence:
+    """Check what a user gave and turn it into codes."""
+    known: dict[str, int] = {}
+    likelihoods: dict[str, Floats] = {}
+    soft: dict[str, Floats] = {}
+    for name, value in (given or {}).items():
+        if name not in variables:
+            _check.unknown("node", name, variables)
+        variable = variables[name]
+        if isinstance(value, Likelihood):
+            likelihoods[name] = _vector(variable, value.values, "likelihood")
+        elif isinstance(value, Soft):
+            soft[name] = _distribution(variable, value.values)
+        elif isinstance(value, Collection) and not isinstance(value, str | bytes):
+            codes = sorted({variable.code(state) for state in _states(variable, value)})
+            if len(codes) == 1:
+                known[name] = codes[0]
+            else:
+                likelihoods[name] = np.isin(np.arange(variable.n_states), codes).astype(float)
+        else:
+            known[name] = variable.code(value)
+    return Evidence(known, likelihoods, soft)
+
+
+def _states(variable: Variable, value: Collection[Any]) -> Collection[Any]:
+    if isinstance(value, Mapping):
+        raise InputError(
+            f"given {variable.name!r}: say what the numbers mean, cs.Likelihood({{...}}) or "
+            "cs.Soft({...}).",
+            variable=variable.name,
+        )
+    if not value:
+        raise InputError(
+            f"given {variable.name!r}: a set of states must not be empty.", variable=variable.name
+        )
+    return value
+
+
+def _vector(variable: Variable, values: Mapping[Any, float], kind: str) -> Floats:
+    vector = np.zeros(variable.n_states)
+    for state, number in values.items():
+        vector[variable.code(state)] = number
+    if not (np.all(np.isfinite(vector)) and np.all(vector >= 0) and vector.any()):
+        raise InputError(
+            f"given {variable.name!r}: a {kind} must have numbers of zero or more, at least one "
+            f"of them positive; got {dict(values)}.",
+            variable=variable.name,
+        )
+    return vector
+
+
+def _distribution(variable: Variable, values: Mapping[Any, float]) -> Floats:
+    vector = _vector(variable, values, "distribution")
+    if abs(vector.sum() - 1) > 1e-9:
+        raise InputError(
+            f"given {variable.name!r}: soft evidence must sum to one, got {vector.sum():.10g}.",
+            variable=variable.name,
+        )
+    return vector / vector.sum()

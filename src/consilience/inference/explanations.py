@@ -1,0 +1,147 @@
+r"""The most probable states: of everything, of some variables, and the next best ones.
+
+- Most probable explanation: :math:`\arg\max_x P(x, e)` over all variables that are not known.
+- Marginal MAP: :math:`\arg\max_y \sum_z P(y, z, e)`; the others are summed out before anything is
+  maximised, which constrains the order of elimination and can cost much more.
+- The k best explanations: the space without the best is split into parts that fix its first states
+  and exclude the next one, and the best of each part is a candidate (Lawler 1972; Nilsson 1998).
+
+Ties go to the state that comes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from consilience import _check, _freeze
+from consilience.inference.conflict import refuse_impossible
+from consilience.inference.elimination import eliminate, factors_of, shape_of
+from consilience.inference.evidence import Evidence, evidence_of
+from consilience.inference.soft import hardened
+from consilience.inference.triangulation import MEMORY_LIMIT
+from consilience.network.network import Network
+
+__all__ = ["Explanation", "map_states", "most_probable", "mpe"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation(Mapping[str, str]):
+    """States by name, like a dict, with the log probability of them and the evidence together."""
+
+    states: Mapping[str, str]
+    log_probability: float
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self.states:
+            _check.unknown("variable", name, self.states)
+        return self.states[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.states)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+def mpe(
+    net: Network, given: Mapping[str, Any] | None = None, *, memory_limit: float = MEMORY_LIMIT
+) -> Explanation:
+    """The most probable states of all variables that are not known."""
+    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
+    return _told(net, *_best(net, list(net.variables), evidence, memory_limit))
+
+
+def map_states(
+    net: Network,
+    names: Sequence[str],
+    given: Mapping[str, Any] | None = None,
+    *,
+    memory_limit: float = MEMORY_LIMIT,
+) -> Explanation:
+    """The most probable joint state of some variables, all others summed out."""
+    asked = [names] if isinstance(names, str) else list(names)
+    _check.known("node", asked, net.distributions)
+    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
+    return _told(net, *_best(net, asked, evidence, memory_limit))
+
+
+def most_probable(
+    net: Network,
+    k: int,
+    given: Mapping[str, Any] | None = None,
+    *,
+    memory_limit: float = MEMORY_LIMIT,
+) -> list[Explanation]:
+    """The k most probable explanations, best first; fewer if fewer are possible."""
+    _check.whole("most_probable", at_least=1, k=k)
+    start = hardened(net, evidence_of(net.variables, given), memory_limit)
+    names, ticket = list(net.variables), count()
+    free = [name for name in names if name not in start.known]
+    codes, log_probability = _best(net, names, start, memory_limit)
+    frontier = [(-log_probability, next(ticket), codes, start, 0)]
+    found: list[Explanation] = []
+    while frontier and len(found) < k:
+        minus, _, codes, evidence, first = heapq.heappop(frontier)
+        found.append(_told(net, codes, -minus))
+        for part, position in _parts(net, free, codes, evidence, first):
+            best, log_probability = _best(net, names, part, memory_limit, may_fail=True)
+            if log_probability > -math.inf:
+                fixed = {name: codes[name] for name in free[:position]}
+                entry = (-log_probability, next(ticket), {**fixed, **best}, part, position)
+                heapq.heappush(frontier, entry)
+    return found
+
+
+def _parts(
+    net: Network, free: Sequence[str], codes: Mapping[str, int], evidence: Evidence, first: int
+) -> Iterator[tuple[Evidence, int]]:
+    """The space of some evidence without its best explanation, in disjoint parts."""
+    for position in range(first, len(free)):
+        name = free[position]
+        everything = np.ones(net.variables[name].n_states)
+        vector = evidence.likelihoods.get(name, everything).copy()
+        vector[codes[name]] = 0.0
+        if vector.any():
+            fixed = {other: codes[other] for other in free[:position]}
+            likelihoods = {**evidence.likelihoods, name: vector}
+            yield Evidence({**evidence.known, **fixed}, likelihoods, {}), position
+
+
+def _best(
+    net: Network,
+    names: Sequence[str],
+    evidence: Evidence,
+    memory_limit: float,
+    *,
+    may_fail: bool = False,
+) -> tuple[dict[str, int], float]:
+    """Codes of the most probable joint state of the free names, and its log probability."""
+    free = [name for name in names if name not in evidence.known]
+    factors = factors_of(net, evidence, names)
+    shape = shape_of(net, factors, last=free)
+    shape.cost.check(memory_limit)
+    found = eliminate(factors, shape.order, maximise=free)
+    if found.log_scale == -math.inf:
+        if may_fail:
+            return {}, -math.inf
+        refuse_impossible(net, evidence, memory_limit)
+    codes: dict[str, int] = {}
+    for table in reversed(found.maximised):
+        row = table.values[tuple(codes[name] for name in table.names[:-1])]
+        codes[table.names[-1]] = int(row.argmax())
+    return {name: codes[name] for name in free}, found.log_scale
+
+
+def _told(net: Network, codes: Mapping[str, int], log_probability: float) -> Explanation:
+    states = {name: net.variables[name].discrete_states[code] for name, code in codes.items()}
+    return Explanation(states, log_probability)

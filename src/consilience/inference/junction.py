@@ -1,0 +1,260 @@
+"""The junction tree of a network, compiled once: marginals and families in two passes."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from consilience._typing import Floats, Integers
+from consilience.graph.moral import moral_graph
+from consilience.inference.evidence import Evidence
+from consilience.inference.triangulation import MEMORY_LIMIT, Triangulation, triangulate
+from consilience.kernels.propagation import (
+    Sizes,
+    TreeArrays,
+    clique_starts,
+    collect,
+    distribute,
+    margin,
+    residual_margins,
+    separator_starts,
+)
+from consilience.network.network import Network
+
+__all__ = ["Beliefs", "JunctionTree", "compiled"]
+
+COPIES = 2  # potentials, and the tables of one propagation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JunctionTree:
+    """Cliques of a network and their potentials; it holds no evidence and never changes.
+
+    ``home[v]`` is the clique in which variable ``v`` is eliminated, ``family[name]`` one that holds
+    its family, ``margin_start[v]`` where its states start in a list of the states of all variables.
+    """
+
+    net: Network
+    shape: Triangulation
+    arrays: TreeArrays
+    index: Mapping[str, int]
+    home: Integers
+    family: Mapping[str, int]
+    margin_start: Integers
+    _spare: list[Floats] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, net: Network, *, last: Sequence[str] = (), memory_limit: float = MEMORY_LIMIT
+    ) -> JunctionTree:
+        """Triangulate the moral graph and multiply every table into a clique.
+
+        Variables in ``last`` are eliminated last; a single one is in the clique of the highest
+        number.
+        """
+        n_states = {name: variable.n_states for name, variable in net.variables.items()}
+        shape = triangulate(moral_graph(net.dag), n_states, last=last, copies=COPIES)
+        shape.cost.check(memory_limit)
+        index = {name: i for i, name in enumerate(net.variables)}
+        home = np.zeros(len(index), np.int64)
+        for c, (members, shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
+            home[[index[name] for name in members[shared:]]] = c
+        position = {name: i for i, name in enumerate(shape.order)}
+        family = {
+            name: int(home[index[min((name, *local.parents), key=position.__getitem__)]])
+            for name, local in net.distributions.items()
+        }
+        arrays = _arrays(net, shape, index, family)
+        margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
+        return cls(net, shape, arrays, index, home, family, margin_start)
+
+    @contextmanager
+    def propagated(self, evidence: Evidence) -> Iterator[Beliefs]:
+        """Joint posteriors of all cliques under the evidence, and its log probability.
+
+        The tables are lent: they serve the next propagation when the block is left.
+        """
+        run = _collect(self, evidence)
+        if run.log_evidence[0] > -np.inf:
+            distribute(
+                self.arrays,
+                run.sizes,
+                1,
+                run.table_start,
+                run.tables,
+                run.message_start,
+                run.messages,
+                run.scales,
+                np.empty_like(run.messages),
+            )
+        log_evidence = float(run.log_evidence[0])
+        yield Beliefs(self, evidence, run.sizes, run.table_start, run.tables, log_evidence)
+        self._spare.append(run.tables)
+
+    def log_evidence(self, evidence: Evidence) -> float:
+        """Log probability of the evidence: the first pass alone."""
+        run = _collect(self, evidence)
+        self._spare.append(run.tables)
+        return float(run.log_evidence[0])
+
+    def lend(self, n_cells: int) -> Floats:
+        """Memory for tables: what an earlier propagation gave back, if there is enough of it."""
+        try:
+            spare = self._spare.pop()
+        except IndexError:
+            return np.empty(n_cells)
+        return spare if len(spare) >= n_cells else np.empty(n_cells)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """Joint posterior of every clique under one body of evidence."""
+
+    tree: JunctionTree
+    evidence: Evidence
+    sizes: Sizes
+    table_start: Integers
+    tables: Floats
+    log_evidence: float
+
+    def marginals(self) -> dict[str, Floats]:
+        """The posterior of every variable; one that is known has all its weight on one state."""
+        tree = self.tree
+        flat = residual_margins(
+            tree.arrays, self.sizes, self.table_start, self.tables, tree.margin_start
+        )
+        answer = {}
+        for name, v in tree.index.items():
+            start, r = tree.margin_start[v], int(tree.arrays.n_states[v])
+            if name in self.evidence.known:
+                answer[name] = np.zeros(r)
+                answer[name][self.evidence.known[name]] = 1.0
+            else:
+                answer[name] = flat[start : start + r]
+        return answer
+
+    def joint(self, clique: int, names: Sequence[str]) -> Floats:
+        """Posterior of some variables of one clique, in their order; known ones have all states."""
+        tree = self.tree
+        variables = np.array([tree.index[name] for name in names], np.int64)
+        free = tuple(int(self.sizes[v]) for v in variables)
+        out = np.zeros(int(np.prod(free)))
+        table = self.tables[self.table_start[clique] : self.table_start[clique + 1]]
+        margin(tree.arrays, self.sizes, 1, clique, variables, table, out)
+        shape = tuple(int(tree.arrays.n_states[v]) for v in variables)
+        full = np.zeros(shape)
+        place = tuple(
+            slice(None) if name not in self.evidence.known else slice(code, code + 1)
+            for name in names
+            for code in [self.evidence.known.get(name, 0)]
+        )
+        full[place] = out.reshape(free)
+        return full
+
+    def family(self, name: str) -> Floats:
+        """Joint posterior of a node's parents and itself, in the shape of its table."""
+        local = self.tree.net[name]
+        return self.joint(self.tree.family[name], (*local.parents, name))
+
+
+_COMPILED: weakref.WeakKeyDictionary[Network, JunctionTree] = weakref.WeakKeyDictionary()
+
+
+def compiled(net: Network, *, memory_limit: float = MEMORY_LIMIT) -> JunctionTree:
+    """The junction tree of a network, made at the first call and kept while the network lives."""
+    tree = _COMPILED.get(net)
+    if tree is None:
+        tree = _COMPILED[net] = JunctionTree.of(net, memory_limit=memory_limit)
+    tree.shape.cost.check(memory_limit)
+    return tree
+
+
+class _Run(NamedTuple):
+    sizes: Sizes
+    table_start: Integers
+    tables: Floats
+    message_start: Integers
+    messages: Floats
+    scales: Floats
+    log_evidence: Floats
+
+
+def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
+    arrays = tree.arrays
+    sizes, states = arrays.n_states.copy(), np.zeros_like(arrays.n_states)
+    for name, code in evidence.known.items():
+        sizes[tree.index[name]], states[tree.index[name]] = 1, code
+    likely = np.array([tree.index[name] for name in evidence.likelihoods], np.int64)
+    vectors = list(evidence.likelihoods.values())
+    table_start = clique_starts(arrays, sizes, 1)
+    message_start = separator_starts(arrays, sizes, 1)
+    run = _Run(
+        sizes,
+        table_start,
+        tree.lend(table_start[-1]),
+        message_start,
+        np.empty(message_start[-1]),
+        np.empty((len(arrays.parent), 1)),
+        np.empty(1),
+    )
+    collect(
+        arrays,
+        sizes,
+        states,
+        likely,
+        np.array([0, *accumulate(map(len, vectors))], np.int64),
+        np.concatenate([*vectors, np.zeros(0)]),
+        tree.home,
+        1,
+        *run[1:],
+    )
+    return run
+
+
+def _arrays(
+    net: Network, shape: Triangulation, index: Mapping[str, int], family: Mapping[str, int]
+) -> TreeArrays:
+    n_states = np.array([variable.n_states for variable in net.variables.values()], np.uint64)
+    start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
+    axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
+    place = np.zeros(len(axes), np.int64)
+    for c, (clique, shared, parent) in enumerate(
+        zip(shape.cliques, shape.n_shared, shape.parent, strict=True)
+    ):
+        where = {name: i for i, name in enumerate(shape.cliques[parent])}
+        place[start[c] : start[c] + shared] = [where[name] for name in clique[:shared]]
+    sizes = [math.prod(net.variables[name].n_states for name in c) for c in shape.cliques]
+    potential_start = np.array([0, *accumulate(sizes)], np.int64)
+    return TreeArrays(
+        n_states,
+        start,
+        axes,
+        np.array(shape.n_shared, np.int64),
+        np.array(shape.parent, np.int64),
+        place,
+        _potentials(net, shape, family, potential_start),
+        potential_start,
+    )
+
+
+def _potentials(
+    net: Network, shape: Triangulation, family: Mapping[str, int], start: Integers
+) -> Floats:
+    """Products of the tables that each clique holds, one after the other."""
+    flat = np.ones(start[-1])
+    for name, local in net.distributions.items():
+        clique = shape.cliques[family[name]]
+        sizes = [net.variables[member].n_states for member in clique]
+        axes = (*local.parents, name)
+        order = sorted(range(len(axes)), key=lambda i: clique.index(axes[i]))
+        own = [r if member in axes else 1 for member, r in zip(clique, sizes, strict=True)]
+        table = flat[start[family[name]] : start[family[name] + 1]].reshape(sizes)
+        table *= local.table.transpose(order).reshape(own)
+    return flat

@@ -1,0 +1,172 @@
+"""Posterior distributions and probabilities: one query, all marginals, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.errors import InputError
+from consilience.inference.conflict import refuse_impossible
+from consilience.inference.elimination import (
+    connected,
+    eliminate,
+    factors_of,
+    log_evidence,
+    shape_of,
+)
+from consilience.inference.evidence import Evidence, evidence_of
+from consilience.inference.junction import compiled
+from consilience.inference.soft import hardened
+from consilience.inference.triangulation import MEMORY_LIMIT, Cost
+from consilience.network.factor import Factor
+from consilience.network.network import Network
+
+__all__ = ["cost", "joint", "log_probability", "marginals", "probability", "query"]
+
+
+def query(
+    net: Network,
+    names: str | Sequence[str],
+    given: Mapping[str, Any] | None = None,
+    *,
+    memory_limit: float = MEMORY_LIMIT,
+) -> Factor:
+    """The posterior of one variable, or the joint posterior of several, in their order.
+
+    By variable elimination on what matters for the question; time and memory grow with the largest
+    product formed, which :func:`cost` tells beforehand.
+
+    Parameters
+    ----------
+    names
+        One node or several.
+    given
+        What is known; see :mod:`consilience.inference.evidence`.
+    memory_limit
+        Bytes; a query that needs more is refused before anything is allocated.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If what is given has probability zero.
+    """
+    asked = _asked(net, names)
+    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
+    values = posterior(net, asked, evidence, memory_limit)
+    return Factor(tuple(net.variables[name] for name in asked), values)
+
+
+def posterior(
+    net: Network, names: Sequence[str], evidence: Evidence, memory_limit: float
+) -> Floats:
+    """P(names | evidence) with an axis a name; a known one has all its weight on one state."""
+    free = [name for name in names if name not in evidence.known]
+    every = factors_of(net, evidence, names)
+    factors = connected(every, free)
+    shape = shape_of(net, factors, kept=free)
+    shape.cost.check(memory_limit)
+    found = eliminate(factors, shape.order, kept=free)
+    rest = [factor for factor in every if factor not in factors]
+    # What is cut off from the query does not change its posterior, but can rule the evidence out.
+    can_conflict = any(not factor.values.all() for factor in rest)
+    is_possible = found.log_scale > -math.inf and not (
+        can_conflict and log_evidence(net, evidence, memory_limit) == -math.inf
+    )
+    if not is_possible:
+        refuse_impossible(net, evidence, memory_limit)
+    return _with_known(net, names, evidence, found.values / found.values.sum())
+
+
+def marginals(
+    net: Network, given: Mapping[str, Any] | None = None, *, memory_limit: float = MEMORY_LIMIT
+) -> dict[str, Factor]:
+    """The posterior of every variable that is not known, by two passes through the junction tree.
+
+    The tree is compiled at the first call and kept with the network.
+    """
+    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
+    tree = compiled(net, memory_limit=memory_limit)
+    with tree.propagated(evidence) as beliefs:
+        if beliefs.log_evidence == -math.inf:
+            refuse_impossible(net, evidence, memory_limit)
+        values = beliefs.marginals()
+    return {
+        name: Factor((net.variables[name],), values[name])
+        for name in net.variables
+        if name not in evidence.known
+    }
+
+
+def log_probability(
+    net: Network, given: Mapping[str, Any], *, memory_limit: float = MEMORY_LIMIT
+) -> float:
+    """Log probability of states, sets of states or likelihoods; minus infinity if impossible."""
+    evidence = evidence_of(net.variables, given)
+    if evidence.soft:
+        raise InputError("soft evidence has no probability; give states, sets or likelihoods.")
+    return log_evidence(net, evidence, memory_limit)
+
+
+def probability(
+    net: Network,
+    event: Mapping[str, Any],
+    given: Mapping[str, Any] | None = None,
+    *,
+    memory_limit: float = MEMORY_LIMIT,
+) -> float:
+    """Probability of states or sets of states given others: P(event, given) / P(given)."""
+    both = _check_disjoint(event, given or {})
+    log_both = log_probability(net, both, memory_limit=memory_limit)
+    if not given:
+        return math.exp(log_both)
+    log_given = log_probability(net, given, memory_limit=memory_limit)
+    if log_given == -math.inf:
+        refuse_impossible(net, evidence_of(net.variables, given), memory_limit)
+    return math.exp(log_both - log_given)
+
+
+def _check_disjoint(event: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    for name in event:
+        if name in given:
+            raise InputError(f"{name!r} is both in the event and given.", variable=name)
+    return {**given, **event}
+
+
+def joint(net: Network, names: Sequence[str], *, memory_limit: float = MEMORY_LIMIT) -> Floats:
+    """P(names) as an array with one axis for each name, in their order."""
+    _check.known("node", names, net.distributions)
+    return posterior(net, names, Evidence({}, {}, {}), memory_limit)
+
+
+def cost(
+    net: Network, names: str | Sequence[str] | None = None, given: Mapping[str, Any] | None = None
+) -> Cost:
+    """What a query would take, or all marginals if nothing is asked for; nothing is allocated."""
+    evidence = evidence_of(net.variables, given)
+    asked = list(net.variables) if names is None else _asked(net, names)
+    factors = factors_of(net, evidence, asked)
+    free = [name for name in asked if name not in evidence.known]
+    if names is None:
+        return shape_of(net, factors).cost
+    return shape_of(net, connected(factors, free), kept=free).cost
+
+
+def _asked(net: Network, names: str | Sequence[str]) -> list[str]:
+    asked = [names] if isinstance(names, str) else list(names)
+    _check.known("node", asked, net.distributions)
+    if len(set(asked)) < len(asked):
+        raise InputError(f"a query must name each variable once, got {_check.listed(asked)}.")
+    return asked
+
+
+def _with_known(net: Network, names: Sequence[str], evidence: Evidence, values: Floats) -> Floats:
+    if not any(name in evidence.known for name in names):
+        return values
+    full = np.zeros([net.variables[name].n_states for name in names])
+    full[tuple(evidence.known.get(name, slice(None)) for name in names)] = values
+    return full

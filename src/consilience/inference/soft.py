@@ -1,0 +1,60 @@
+r"""Soft evidence as likelihoods that make it come out.
+
+For one variable with the posterior :math:`P(x)` and the wanted distribution :math:`q(x)` the
+likelihood is :math:`q(x) / P(x)` (Jeffrey's rule). For several, the step is repeated in turn until
+all hold at once, which is iterative proportional fitting (Deming and Stephan 1940; Peng, Zhang and
+Pan 2010).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.errors import ImpossibleEvidenceError, InputError
+from consilience.inference.conflict import refuse_impossible
+from consilience.inference.evidence import Evidence
+from consilience.inference.junction import compiled
+from consilience.network.network import Network
+
+__all__ = ["hardened"]
+
+TOLERANCE = 1e-12
+MOST_ROUNDS = 10_000
+
+
+def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
+    """The evidence with likelihoods in place of what is soft."""
+    if not evidence.soft:
+        return evidence
+    tree = compiled(net, memory_limit=memory_limit)
+    fitted = {name: (wanted > 0).astype(float) for name, wanted in evidence.soft.items()}
+    for _ in range(MOST_ROUNDS):
+        error = 0.0
+        for name, wanted in evidence.soft.items():
+            with tree.propagated(evidence.with_likelihoods(fitted)) as beliefs:
+                if beliefs.log_evidence == -math.inf:
+                    refuse_impossible(net, evidence.with_likelihoods(fitted), memory_limit)
+                now = beliefs.marginals()[name]
+            _check_reachable(name, wanted, now)
+            error = max(error, float(np.abs(now - wanted).max()))
+            ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+            fitted[name] = fitted[name] * ratio
+            fitted[name] /= fitted[name].max()
+        if error < TOLERANCE:
+            return evidence.with_likelihoods(fitted)
+    raise InputError(
+        f"the soft evidence about {_check.listed(evidence.soft)} cannot hold at once, or only in "
+        f"the limit: after {MOST_ROUNDS:,} rounds it is missed by {error:.2g}."
+    )
+
+
+def _check_reachable(name: str, wanted: Floats, now: Floats) -> None:
+    if np.any((wanted > 0) & (now == 0)):
+        raise ImpossibleEvidenceError(
+            f"the soft evidence about {name!r} wants states that other evidence excludes.",
+            variable=name,
+        )

@@ -1,0 +1,202 @@
+"""From an undirected graph to the cliques of a junction tree, and what they will cost.
+
+A greedy elimination order is found several times, with different costs and different ties, and the
+cheapest tree is kept. Eliminating a node v forms the table of v and its neighbours at that time;
+the next of these to be eliminated is the parent of v. Nodes whose table is their only child's
+without one variable join that child's clique (Blair and Peyton 1993), which leaves the maximal
+cliques. In each clique the variables that are eliminated last come first, so that what it shares
+with its parent is a prefix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience import _check
+from consilience.errors import MemoryLimitError
+from consilience.kernels.ordering import FILL, WEIGHT, WEIGHTED_FILL, greedy_order
+
+__all__ = ["MEMORY_LIMIT", "Cost", "Triangulation", "triangulate"]
+
+MEMORY_LIMIT = 2**31
+"""Bytes that inference may allocate unless told otherwise."""
+
+TRIES = ((1e5, 1), (2e7, 2), (math.inf, 24))
+"""Cells of the best tree so far, and how many tries of each cost are worth it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What inference would take, known before anything is allocated.
+
+    Parameters
+    ----------
+    largest_table
+        Cells of the largest clique.
+    total_cells
+        Cells of all cliques together.
+    operations
+        Multiplications and additions of one pass through all tables, roughly.
+    bytes
+        Memory of the tables.
+    cliques
+        The variables of the largest cliques, the largest first (at most five).
+    """
+
+    largest_table: float
+    total_cells: float
+    operations: float
+    bytes: float
+    cliques: tuple[tuple[str, ...], ...]
+
+    def check(self, memory_limit: float) -> None:
+        """Refuse what would need more than the limit, naming the largest clique."""
+        if self.bytes > memory_limit:
+            raise MemoryLimitError(
+                f"exact inference would need {_check.bytes_text(self.bytes)}; the limit is "
+                f"{_check.bytes_text(memory_limit)}. The largest clique has "
+                f"{self.largest_table:.3g} cells: {_check.listed(self.cliques[0])}. Ask for less, "
+                "give more, raise memory_limit, or estimate the answer from a sample of rows "
+                "(net.sample).",
+                cliques=self.cliques,
+                needed=self.bytes,
+                limit=memory_limit,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Triangulation:
+    """An elimination order and its maximal cliques, children before their parents.
+
+    Parameters
+    ----------
+    order
+        All variables, in the order of elimination.
+    cliques
+        Variables of each clique; those shared with the parent first.
+    n_shared
+        How many of them are shared with the parent.
+    parent
+        Number of the parent clique, -1 for a root.
+    cost
+        What the tree takes.
+    """
+
+    order: tuple[str, ...]
+    cliques: tuple[tuple[str, ...], ...]
+    n_shared: tuple[int, ...]
+    parent: tuple[int, ...]
+    cost: Cost
+
+
+def triangulate(
+    neighbors: Mapping[str, Sequence[str]],
+    n_states: Mapping[str, int],
+    *,
+    last: Sequence[str] = (),
+    copies: int = 1,
+) -> Triangulation:
+    """The cheapest of several greedy triangulations of a graph.
+
+    Parameters
+    ----------
+    neighbors
+        Each node's neighbours.
+    n_states
+        Number of states of each node.
+    last
+        Nodes to be eliminated after all others (a constrained order).
+    copies
+        How many tables of each clique's size the method holds; it enters the predicted memory only.
+    """
+    names = list(neighbors)
+    order = [names[i] for i in _best_order(neighbors, n_states, frozenset(last))]
+    later = _tables(neighbors, order)
+    return _tree(order, later, n_states, copies)
+
+
+def _best_order(
+    neighbors: Mapping[str, Sequence[str]], n_states: Mapping[str, int], last: frozenset[str]
+) -> npt.NDArray[np.int64]:
+    names = list(neighbors)
+    adjacency = _adjacency(neighbors)
+    log_sizes = np.log([float(n_states[name]) for name in names])
+    group = np.array([name in last for name in names], np.int64)
+    best, least = np.zeros(0, np.int64), math.inf
+    seed = 0
+    while seed < next(tries for cells, tries in TRIES if least <= cells or cells == math.inf):
+        for heuristic in (FILL, WEIGHTED_FILL, WEIGHT):
+            order, total, _ = greedy_order(adjacency.copy(), log_sizes, group, heuristic, seed)
+            if total < least:
+                best, least = order, total
+        seed += 1
+    return best
+
+
+def _adjacency(neighbors: Mapping[str, Sequence[str]]) -> npt.NDArray[np.uint8]:
+    position = {name: i for i, name in enumerate(neighbors)}
+    matrix = np.zeros((len(position), len(position)), np.uint8)
+    for name, others in neighbors.items():
+        matrix[position[name], [position[other] for other in others]] = 1
+    return matrix
+
+
+def _tables(neighbors: Mapping[str, Sequence[str]], order: Sequence[str]) -> dict[str, set[str]]:
+    """For each node, its neighbours at the time of its elimination."""
+    position = {name: i for i, name in enumerate(order)}
+    later: dict[str, set[str]] = {}
+    joined: dict[str, set[str]] = {name: set() for name in order}
+    for name in order:
+        later[name] = {o for o in neighbors[name] if position[o] > position[name]} | joined[name]
+        if later[name]:
+            parent = min(later[name], key=position.__getitem__)
+            joined[parent] |= later[name] - {parent}
+    return later
+
+
+def _tree(
+    order: Sequence[str],
+    later: Mapping[str, set[str]],
+    n_states: Mapping[str, int],
+    copies: int,
+) -> Triangulation:
+    position = {name: i for i, name in enumerate(order)}
+    first_of: dict[str, str] = {}  # the node whose table is the clique that a node belongs to
+    last_of: dict[str, str] = {}
+    for name in order:
+        first_of.setdefault(name, name)
+        last_of[first_of[name]] = name
+        if later[name]:
+            parent = min(later[name], key=position.__getitem__)
+            if len(later[name]) == len(later[parent]) + 1 and parent not in first_of:
+                first_of[parent] = first_of[name]
+    firsts = sorted(last_of, key=lambda first: position[last_of[first]])
+    number = {first: i for i, first in enumerate(firsts)}
+    cliques, n_shared, parents = [], [], []
+    for first in firsts:
+        shared = later[last_of[first]]
+        members = sorted({first, *later[first]}, key=position.__getitem__, reverse=True)
+        cliques.append(tuple(members))
+        n_shared.append(len(shared))
+        above = [number[first_of[min(shared, key=position.__getitem__)]]] if shared else [-1]
+        parents += above
+    cost = _cost(cliques, n_states, copies)
+    return Triangulation(tuple(order), tuple(cliques), tuple(n_shared), tuple(parents), cost)
+
+
+def _cost(cliques: Sequence[tuple[str, ...]], n_states: Mapping[str, int], copies: int) -> Cost:
+    cells = [math.prod(float(n_states[name]) for name in clique) for clique in cliques]
+    largest = sorted(range(len(cliques)), key=lambda c: (-cells[c], c))[:5]
+    total = sum(cells)
+    return Cost(
+        largest_table=max(cells, default=1.0),
+        total_cells=total,
+        operations=sum(size * len(c) for size, c in zip(cells, cliques, strict=True)),
+        bytes=8 * copies * total,
+        cliques=tuple(cliques[c] for c in largest),
+    )

@@ -1,0 +1,519 @@
+r"""Messages through a junction tree, for one row of evidence or many at once.
+
+Every clique holds a table over its variables, those it shares with its parent (the separator)
+first:
+
+    T[separator, residual, row]
+
+*Collect* (children first): T = potential * likelihoods * messages of the children; the message to
+the parent is the sum of T over the residual. *Distribute* (parents first): T is multiplied by the
+parent's belief about the separator divided by the message that went up. Then T is the joint
+posterior of the clique, and 0 / 0 = 0.
+
+Rows are the innermost axis. Variables that are observed in all rows of a call keep one state (size
+one), so evidence makes the tables smaller. Messages are divided by their largest entry, whose
+logarithms add up to the log probability of the evidence, so nothing underflows however long the
+tree is.
+
+References: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (1990).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience._typing import Floats, Integers
+from consilience.kernels.compile import kernel
+
+__all__ = [
+    "TreeArrays",
+    "clique_starts",
+    "collect",
+    "distribute",
+    "indicators",
+    "margin",
+    "residual_margins",
+    "separator_starts",
+]
+
+VERSION = (
+    "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
+)
+
+Sizes = npt.NDArray[np.uint64]
+
+
+class TreeArrays(NamedTuple):
+    """A junction tree as flat arrays; children have smaller numbers than their parents.
+
+    ``axes[start[c]:start[c + 1]]`` are the variables of clique ``c`` and the first ``n_shared[c]``
+    of them its separator; ``place[start[c] + i]`` is where the parent has the separator's variable
+    ``i``. The potential of ``c`` is ``potential[potential_start[c]:]``, row-major over all states.
+    """
+
+    n_states: Sizes
+    start: Integers
+    axes: Integers
+    n_shared: Integers
+    parent: Integers
+    place: Integers
+    potential: Floats
+    potential_start: Integers
+
+
+@kernel
+def clique_starts(tree: TreeArrays, sizes: Sizes, n_rows: int) -> Integers:
+    """Where the table of each clique starts, given the number of states that are left."""
+    n_cliques = len(tree.parent)
+    starts = np.zeros(n_cliques + 1, np.int64)
+    for c in range(n_cliques):
+        cells = np.uint64(n_rows)
+        for i in range(tree.start[c], tree.start[c + 1]):
+            cells *= sizes[tree.axes[i]]
+        starts[c + 1] = starts[c] + np.int64(cells)
+    return starts
+
+
+@kernel
+def separator_starts(tree: TreeArrays, sizes: Sizes, n_rows: int) -> Integers:
+    """Where the message of each clique starts."""
+    n_cliques = len(tree.parent)
+    starts = np.zeros(n_cliques + 1, np.int64)
+    for c in range(n_cliques):
+        cells = np.uint64(n_rows)
+        for i in range(tree.start[c], tree.start[c] + tree.n_shared[c]):
+            cells *= sizes[tree.axes[i]]
+        starts[c + 1] = starts[c] + np.int64(cells)
+    return starts
+
+
+@kernel
+def collect(
+    tree: TreeArrays,
+    sizes: Sizes,
+    states: Sizes,
+    likely_variable: Integers,
+    likely_start: Integers,
+    likelihood: Floats,
+    home: Integers,
+    n_rows: int,
+    table_start: Integers,
+    tables: Floats,
+    message_start: Integers,
+    messages: Floats,
+    scales: Floats,
+    log_evidence: Floats,
+) -> None:
+    """Fill tables, messages and the log probability of the evidence of each row.
+
+    ``sizes[v]`` is 1 where a variable is observed in state ``states[v]`` in all rows, else its
+    number of states. Further evidence about variable ``likely_variable[k]`` is a likelihood of each
+    state and row, ``likelihood[likely_start[k]:]``; it enters in the variable's ``home`` clique.
+    ``table_start`` may be all zeros if only messages are wanted: cliques then share one table. A
+    row whose evidence is impossible has minus infinity.
+    """
+    n_cliques = len(tree.parent)
+    work = _work_space(tree)
+    first = np.zeros(n_cliques + 1, np.int64)  # likelihoods by clique, as a counting sort
+    for k in range(len(likely_variable)):
+        first[home[likely_variable[k]] + 1] += 1
+    for c in range(n_cliques):
+        first[c + 1] += first[c]
+    slot = first.copy()
+    by_clique = np.empty(len(likely_variable), np.int64)
+    for k in range(len(likely_variable)):
+        c = home[likely_variable[k]]
+        by_clique[slot[c]] = k
+        slot[c] += 1
+    first_child, next_child = _children(tree)
+    for b in range(n_rows):
+        log_evidence[b] = 0.0
+    for c in range(n_cliques):
+        t0 = np.uint64(table_start[c])
+        k = _potential_axes(tree, c, sizes, np.uint64(n_rows), work)
+        offset = _potential_offset(tree, c, sizes, states)
+        _set(tables, t0, work, k, tree.potential, offset)
+        for i in range(first[c], first[c + 1]):
+            v = likely_variable[by_clique[i]]
+            k = _variable_axes(tree, c, sizes, np.uint64(n_rows), v, work)
+            _multiply(tables, t0, work, k, likelihood, np.uint64(likely_start[by_clique[i]]))
+        child = first_child[c]
+        while child >= 0:
+            k = _child_axes(tree, c, child, sizes, np.uint64(n_rows), work)
+            _multiply(tables, t0, work, k, messages, np.uint64(message_start[child]))
+            child = next_child[child]
+        m0 = np.uint64(message_start[c])
+        messages[message_start[c] : message_start[c + 1]] = 0.0
+        k = _own_separator_axes(tree, c, sizes, np.uint64(n_rows), work)
+        _add_to(messages, m0, work, k, tables, t0)
+        _rescale(messages, message_start[c], message_start[c + 1], n_rows, scales, c, log_evidence)
+
+
+@kernel
+def distribute(
+    tree: TreeArrays,
+    sizes: Sizes,
+    n_rows: int,
+    table_start: Integers,
+    tables: Floats,
+    message_start: Integers,
+    messages: Floats,
+    scales: Floats,
+    beliefs: Floats,
+) -> None:
+    """Turn the tables left by :func:`collect` into joint posteriors of the cliques.
+
+    ``beliefs`` is working memory as long as ``messages``; afterwards it has the posteriors of the
+    separators.
+    """
+    work = _work_space(tree)
+    rows = np.uint64(n_rows)
+    for c in range(len(tree.parent) - 1, -1, -1):
+        p = tree.parent[c]
+        beliefs[message_start[c] : message_start[c + 1]] = 0.0
+        if p < 0:
+            beliefs[message_start[c] : message_start[c + 1]] = 1.0
+        else:
+            k = _child_axes(tree, p, c, sizes, rows, work)
+            _add_to(
+                beliefs, np.uint64(message_start[c]), work, k, tables, np.uint64(table_start[p])
+            )
+        for i in range(message_start[c], message_start[c + 1], n_rows):
+            for b in range(n_rows):
+                sent = messages[i + b] * scales[c, b]
+                messages[i + b] = beliefs[i + b] / sent if sent > 0.0 else 0.0
+        k = _own_separator_axes(tree, c, sizes, rows, work)
+        m0 = np.uint64(message_start[c])
+        _multiply(tables, np.uint64(table_start[c]), work, k, messages, m0)
+
+
+@kernel
+def margin(
+    tree: TreeArrays,
+    sizes: Sizes,
+    n_rows: int,
+    clique: int,
+    variables: Integers,
+    table: Floats,
+    out: Floats,
+) -> None:
+    """Add to ``out`` the sum of a clique's table over all variables but these, in their order."""
+    work = _work_space(tree)
+    strides = np.zeros(len(sizes), np.uint64)
+    step = np.uint64(n_rows)
+    for i in range(len(variables) - 1, -1, -1):
+        strides[variables[i]] = step if sizes[variables[i]] > np.uint64(1) else np.uint64(0)
+        step *= sizes[variables[i]]
+    k = 0
+    for i in range(tree.start[clique], tree.start[clique + 1]):
+        v = tree.axes[i]
+        k = _push(work, k, sizes[v], strides[v])
+    k = _push(work, k, np.uint64(n_rows), np.uint64(1))
+    _add_to(out, np.uint64(0), work, k, table, np.uint64(0))
+
+
+@kernel
+def residual_margins(
+    tree: TreeArrays, sizes: Sizes, table_start: Integers, tables: Floats, margin_start: Integers
+) -> Floats:
+    """Posteriors of all variables of one row, each from the clique that eliminates it."""
+    out = np.zeros(margin_start[-1])
+    longest = 1
+    for c in range(len(tree.parent)):
+        longest = max(longest, table_start[c + 1] - table_start[c])
+    residual = np.empty(longest)
+    for c in range(len(tree.parent)):
+        first = tree.start[c] + tree.n_shared[c]
+        n_shared, n_residual = np.int64(1), np.int64(1)
+        for i in range(tree.start[c], tree.start[c + 1]):
+            if i < first:
+                n_shared *= np.int64(sizes[tree.axes[i]])
+            else:
+                n_residual *= np.int64(sizes[tree.axes[i]])
+        total = residual[:n_residual]
+        total[:] = 0.0
+        for s in range(n_shared):
+            at = table_start[c] + s * n_residual
+            row = tables[at : at + n_residual]
+            for j in range(n_residual):
+                total[j] += row[j]
+        _split_margins(tree, sizes, first, tree.start[c + 1], total, margin_start, out)
+    return out
+
+
+@kernel
+def _split_margins(
+    tree: TreeArrays,
+    sizes: Sizes,
+    first: int,
+    last: int,
+    table: Floats,
+    margin_start: Integers,
+    out: Floats,
+) -> None:
+    """Margins of the axes ``first`` to ``last`` of a table: halve the axes, sum each half out."""
+    if last - first == 1:
+        v = tree.axes[first]
+        if sizes[v] == tree.n_states[v]:
+            out[margin_start[v] : margin_start[v] + len(table)] = table
+        return
+    middle = (first + last) // 2
+    n_inner = np.int64(1)
+    for i in range(middle, last):
+        n_inner *= np.int64(sizes[tree.axes[i]])
+    outer, inner = np.zeros(len(table) // n_inner), np.zeros(n_inner)
+    for s in range(len(outer)):
+        row = table[s * n_inner : (s + 1) * n_inner]
+        total = 0.0
+        for j in range(n_inner):
+            total += row[j]
+            inner[j] += row[j]
+        outer[s] = total
+    _split_margins(tree, sizes, first, middle, outer, margin_start, out)
+    _split_margins(tree, sizes, middle, last, inner, margin_start, out)
+
+
+@kernel
+def indicators(
+    codes: Integers, n_states: Integers, start: Integers, n_rows: int, out: Floats
+) -> None:
+    """Likelihoods of observed states: one for the state, or for all where nothing is known.
+
+    ``codes`` has shape (variables, rows) and -1 for missing; those of variable ``k`` go to
+    ``out[start[k]:]``, states outermost.
+    """
+    for k in range(len(codes)):
+        for s in range(n_states[k]):
+            row = out[start[k] + s * n_rows : start[k] + (s + 1) * n_rows]
+            for b in range(n_rows):
+                row[b] = 1.0 if codes[k, b] == s or codes[k, b] < 0 else 0.0
+
+
+@kernel
+def _work_space(tree: TreeArrays) -> Sizes:
+    """Room for the sizes, strides and counters of the axes of any clique and of the rows."""
+    longest = 0
+    for c in range(len(tree.parent)):
+        longest = max(longest, tree.start[c + 1] - tree.start[c])
+    return np.zeros((3, longest + 2), np.uint64)
+
+
+@kernel
+def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64) -> int:
+    """Append an axis; one of a single state is dropped, one that continues the last joins it."""
+    if size == np.uint64(1):
+        return k
+    if k > 0 and work[1, k - 1] == stride * size:
+        # Either both strides are zero or the two axes are adjacent in the source.
+        work[0, k - 1] *= size
+        work[1, k - 1] = stride
+        return k
+    work[0, k] = size
+    work[1, k] = stride
+    return k + 1
+
+
+@kernel
+def _potential_axes(tree: TreeArrays, c: int, sizes: Sizes, n_rows: np.uint64, work: Sizes) -> int:
+    step = np.uint64(1)
+    for i in range(tree.start[c], tree.start[c + 1]):
+        step *= tree.n_states[tree.axes[i]]
+    k = 0
+    for i in range(tree.start[c], tree.start[c + 1]):
+        v = tree.axes[i]
+        step //= tree.n_states[v]
+        k = _push(work, k, sizes[v], step)
+    return _push(work, k, n_rows, np.uint64(0))
+
+
+@kernel
+def _potential_offset(tree: TreeArrays, c: int, sizes: Sizes, states: Sizes) -> np.uint64:
+    offset = np.uint64(0)
+    for i in range(tree.start[c], tree.start[c + 1]):
+        v = tree.axes[i]
+        offset *= tree.n_states[v]
+        if sizes[v] != tree.n_states[v]:
+            offset += states[v]
+    return offset + np.uint64(tree.potential_start[c])
+
+
+@kernel
+def _variable_axes(
+    tree: TreeArrays, c: int, sizes: Sizes, n_rows: np.uint64, v: int, work: Sizes
+) -> int:
+    k = 0
+    for i in range(tree.start[c], tree.start[c + 1]):
+        u = tree.axes[i]
+        k = _push(work, k, sizes[u], n_rows if u == v else np.uint64(0))
+    return _push(work, k, n_rows, np.uint64(1))
+
+
+@kernel
+def _child_axes(
+    tree: TreeArrays, c: int, child: int, sizes: Sizes, n_rows: np.uint64, work: Sizes
+) -> int:
+    """Axes of a clique's table with their strides in the message between it and a child."""
+    n_shared = tree.n_shared[child]
+    step = n_rows
+    for i in range(n_shared):
+        step *= sizes[tree.axes[tree.start[child] + i]]
+    k = 0
+    shared = 0
+    for i in range(tree.start[c], tree.start[c + 1]):
+        size = sizes[tree.axes[i]]
+        if shared < n_shared and tree.place[tree.start[child] + shared] == i - tree.start[c]:
+            step //= size
+            k = _push(work, k, size, step)
+            shared += 1
+        else:
+            k = _push(work, k, size, np.uint64(0))
+    return _push(work, k, n_rows, np.uint64(1))
+
+
+@kernel
+def _own_separator_axes(
+    tree: TreeArrays, c: int, sizes: Sizes, n_rows: np.uint64, work: Sizes
+) -> int:
+    """Axes of a clique's table with their strides in its own message: the first ones are shared."""
+    step = n_rows
+    for i in range(tree.n_shared[c]):
+        step *= sizes[tree.axes[tree.start[c] + i]]
+    k = 0
+    for i in range(tree.start[c], tree.start[c + 1]):
+        size = sizes[tree.axes[i]]
+        if i - tree.start[c] < tree.n_shared[c]:
+            step //= size
+            k = _push(work, k, size, step)
+        else:
+            k = _push(work, k, size, np.uint64(0))
+    return _push(work, k, n_rows, np.uint64(1))
+
+
+@kernel
+def _children(tree: TreeArrays) -> tuple[Integers, Integers]:
+    """Linked lists: the first child of each clique and the next sibling of each child."""
+    n_cliques = len(tree.parent)
+    first = np.full(n_cliques, -1)
+    following = np.full(n_cliques, -1)
+    for c in range(n_cliques - 1, -1, -1):
+        if tree.parent[c] >= 0:
+            following[c] = first[tree.parent[c]]
+            first[tree.parent[c]] = c
+    return first, following
+
+
+@kernel
+def _rescale(
+    messages: Floats,
+    start: int,
+    stop: int,
+    n_rows: int,
+    scales: Floats,
+    c: int,
+    log_evidence: Floats,
+) -> None:
+    """Divide a message by its largest entry, row by row, and add the logarithm to the evidence."""
+    for b in range(n_rows):
+        scales[c, b] = 0.0
+    for i in range(start, stop, n_rows):
+        for b in range(n_rows):
+            scales[c, b] = max(scales[c, b], messages[i + b])
+    for b in range(n_rows):
+        log_evidence[b] += np.log(scales[c, b]) if scales[c, b] > 0.0 else -np.inf
+    for i in range(start, stop, n_rows):
+        for b in range(n_rows):
+            if scales[c, b] > 0.0:
+                messages[i + b] /= scales[c, b]
+
+
+@kernel
+def _advance(work: Sizes, outer: int, position: np.uint64) -> tuple[np.uint64, int]:
+    """Step the counters of the outer axes; the new position in the source, and -1 at the end."""
+    axis = outer - 1
+    while axis >= 0:
+        work[2, axis] += np.uint64(1)
+        position += work[1, axis]
+        if work[2, axis] < work[0, axis]:
+            return position, axis
+        position -= work[0, axis] * work[1, axis]
+        work[2, axis] = np.uint64(0)
+        axis -= 1
+    return position, axis
+
+
+@kernel
+def _inner(work: Sizes, k: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, int]:
+    """Sizes and strides of the two innermost axes, and how many others there are."""
+    one, none = np.uint64(1), np.uint64(0)
+    n, d = (work[0, k - 1], work[1, k - 1]) if k > 0 else (one, none)
+    n_2, d_2 = (work[0, k - 2], work[1, k - 2]) if k > 1 else (one, none)
+    outer = max(k - 2, 0)
+    for axis in range(outer):
+        work[2, axis] = none
+    return n, d, n_2, d_2, outer
+
+
+@kernel
+def _set(table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np.uint64) -> None:
+    """Table, contiguous from ``t``, = source, strided from ``s``."""
+    n, d, n_2, d_2, outer = _inner(work, k)
+    going = 0
+    while going >= 0:
+        for i in range(n_2):
+            if d == np.uint64(0):
+                x = source[s + i * d_2]
+                for j in range(n):
+                    table[t + j] = x
+            else:
+                for j in range(n):
+                    table[t + j] = source[s + i * d_2 + j * d]
+            t += n
+        s, going = _advance(work, outer, s)
+
+
+@kernel
+def _multiply(
+    table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np.uint64
+) -> None:
+    """Table, contiguous from ``t``, *= source, strided from ``s``."""
+    n, d, n_2, d_2, outer = _inner(work, k)
+    going = 0
+    while going >= 0:
+        for i in range(n_2):
+            if d == np.uint64(0):
+                x = source[s + i * d_2]
+                for j in range(n):
+                    table[t + j] *= x
+            elif d == np.uint64(1):
+                for j in range(n):
+                    table[t + j] *= source[s + i * d_2 + j]
+            else:
+                for j in range(n):
+                    table[t + j] *= source[s + i * d_2 + j * d]
+            t += n
+        s, going = _advance(work, outer, s)
+
+
+@kernel
+def _add_to(out: Floats, s: np.uint64, work: Sizes, k: int, table: Floats, t: np.uint64) -> None:
+    """Out, strided from ``s``, += table, contiguous from ``t``."""
+    n, d, n_2, d_2, outer = _inner(work, k)
+    going = 0
+    while going >= 0:
+        for i in range(n_2):
+            if d == np.uint64(0):
+                x = 0.0
+                for j in range(n):
+                    x += table[t + j]
+                out[s + i * d_2] += x
+            elif d == np.uint64(1):
+                for j in range(n):
+                    out[s + i * d_2 + j] += table[t + j]
+            else:
+                for j in range(n):
+                    out[s + i * d_2 + j * d] += table[t + j]
+            t += n
+        s, going = _advance(work, outer, s)

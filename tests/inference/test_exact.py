@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from inference_oracles import findings, fit_softly, full_joint, margin, networks
+
+import consilience as cs
+from consilience.errors import (
+    ImpossibleEvidenceError,
+    InputError,
+    MemoryLimitError,
+    UnknownNameError,
+)
+from consilience.inference.evidence import evidence_of
+from consilience.inference.junction import JunctionTree, compiled
+from consilience.inference.queries import query
+
+ROUNDING = {"rtol": 1e-10, "atol": 1e-13}
+
+
+@given(net=networks(), data=st.data())
+@settings(deadline=None, max_examples=500)
+def test_every_exact_method_equals_the_full_joint(net, data):
+    known = data.draw(findings(net))
+    table = full_joint(net, known)
+    assume(table.sum() > 0)
+    posterior = table / table.sum()
+    asked = data.draw(st.lists(st.sampled_from(list(net.variables)), max_size=3, unique=True))
+    belief = net.query(asked, given=known)
+    np.testing.assert_allclose(belief.values, margin(net, posterior, asked), **ROUNDING)
+    for name, one in net.marginals(given=known).items():
+        np.testing.assert_allclose(one.values, margin(net, posterior, [name]), **ROUNDING)
+    log_evidence = math.log(table.sum())
+    assert cs.log_probability(net, known) == pytest.approx(log_evidence, abs=1e-11)
+    tree = compiled(net)
+    evidence = evidence_of(net.variables, known)
+    assert tree.log_evidence(evidence) == pytest.approx(log_evidence, abs=1e-11)
+    with tree.propagated(evidence) as beliefs:
+        for name, local in net.distributions.items():
+            family = [*local.parents, name]
+            expected = margin(net, posterior, family)
+            np.testing.assert_allclose(beliefs.family(name), expected, **ROUNDING)
+    best = net.mpe(given=known)
+    assert best.log_probability == pytest.approx(math.log(table.max()), abs=1e-11)
+    assert probability_of(net, table, best) == pytest.approx(table.max(), rel=1e-10)
+    if asked:
+        best = net.map(asked, given=known)
+        summed = margin(net, table, [name for name in asked if name in best])
+        assert best.log_probability == pytest.approx(math.log(summed.max()), abs=1e-11)
+
+
+def probability_of(net: cs.Network, table: np.ndarray, states: cs.Explanation) -> float:
+    """Of the states, maximised over what they leave open (the known ones)."""
+    at = tuple(
+        net.variables[name].code(states[name]) if name in states else slice(None)
+        for name in net.variables
+    )
+    return float(np.max(table[at]))
+
+
+@given(net=networks(max_nodes=5), data=st.data(), k=st.integers(1, 12))
+@settings(deadline=None, max_examples=60)
+def test_the_k_best_explanations_are_those_of_the_full_joint(net, data, k):
+    known = data.draw(findings(net))
+    table = full_joint(net, known)
+    assume(table.sum() > 0)
+    expected = np.sort(table[table > 0].ravel())[::-1][:k]
+    found = cs.most_probable(net, k, given=known)
+    np.testing.assert_allclose(
+        [math.exp(one.log_probability) for one in found], expected, rtol=1e-9
+    )
+    assert len({tuple(sorted(one.items())) for one in found}) == len(found)
+
+
+@given(net=networks(max_nodes=5), data=st.data(), seed=st.integers(0, 999))
+@settings(deadline=None, max_examples=60)
+def test_soft_evidence_comes_out_and_changes_the_rest_least(net, data, seed):
+    known = data.draw(findings(net))
+    free = [name for name in net.variables if name not in known]
+    assume(free)
+    table = full_joint(net, known)
+    assume(np.all(table.sum() > 0))
+    rng = np.random.default_rng(seed)
+    soft = {}
+    for name in free[:2]:
+        now = margin(net, table, [name])
+        wanted = np.where(now > 0, rng.dirichlet(np.ones(len(now))), 0)
+        soft[name] = wanted / wanted.sum()
+    assume(len(soft) == 1 or np.all(margin(net, table, list(soft)) > 0))
+    given_all = dict(known)
+    for name, wanted in soft.items():
+        states = net.variables[name].states
+        given_all[name] = cs.Soft(dict(zip(states, wanted, strict=True)))
+    fitted = fit_softly(net, table, soft)
+    for name, one in net.marginals(given=given_all).items():
+        np.testing.assert_allclose(one.values, margin(net, fitted, [name]), atol=1e-9)
+
+
+@given(net=networks(max_nodes=6), data=st.data())
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+def test_impossible_evidence_is_refused_and_a_conflict_named(net, data):
+    known = data.draw(findings(net))
+    assume(full_joint(net, known).sum() == 0)
+    with pytest.raises(ImpossibleEvidenceError, match="probability zero") as caught:
+        net.marginals(given=known)
+    conflict = caught.value.culprits["conflict"]
+    assert full_joint(net, {name: known[name] for name in conflict}).sum() == 0
+    for left_out in conflict:
+        rest = {name: known[name] for name in conflict if name != left_out}
+        assert full_joint(net, rest).sum() > 0
+    assert cs.log_probability(net, known) == -math.inf
+
+
+def sprinkler() -> cs.Network:
+    rain, wet = cs.Variable("rain", ("yes", "no")), cs.Variable("wet", ("yes", "no"))
+    return cs.Network.of(
+        [
+            cs.Categorical(rain, (), np.array([0.2, 0.8])),
+            cs.Categorical(wet, (rain,), np.array([[1.0, 0.0], [0.25, 0.75]])),
+        ]
+    )
+
+
+def test_a_belief_goes_by_the_names_of_states():
+    belief = sprinkler().query("rain", given={"wet": "yes"})
+    assert belief["yes"] == pytest.approx(0.5)
+    assert belief.names == ("rain",)
+    assert sprinkler().query(["wet", "rain"])["no", "no"] == pytest.approx(0.6)
+
+
+def test_a_known_variable_can_be_asked_for():
+    belief = sprinkler().query(["rain", "wet"], given={"wet": "no"})
+    assert belief["no", "no"] == pytest.approx(1)
+    assert belief["no", "yes"] == 0
+
+
+def test_probabilities_of_events_and_of_events_given_others():
+    net = sprinkler()
+    assert net.probability({"wet": "yes"}) == pytest.approx(0.4)
+    assert net.probability({"rain": "yes"}, given={"wet": "yes"}) == pytest.approx(0.5)
+    with pytest.raises(InputError, match="both in the event and given"):
+        net.probability({"wet": "yes"}, given={"wet": "yes"})
+    with pytest.raises(ImpossibleEvidenceError, match="rain=yes, wet=no"):
+        net.probability({}, given={"rain": "yes", "wet": "no"})
+
+
+def test_a_finding_that_is_impossible_by_itself_is_named_alone():
+    coin = cs.Variable("coin", ("heads", "tails"))
+    net = cs.Network.of([cs.Categorical(coin, (), np.array([1.0, 0.0]))])
+    with pytest.raises(ImpossibleEvidenceError, match="by itself: coin=tails"):
+        net.query("coin", given={"coin": "tails"})
+
+
+def test_setting_a_node_cuts_it_from_its_parents():
+    net = sprinkler().do({"wet": "yes"})
+    assert net.query("rain")["yes"] == pytest.approx(0.2)
+    assert net.dag.parents("wet") == ()
+
+
+def test_bad_questions_are_named():
+    net = sprinkler()
+    with pytest.raises(UnknownNameError, match=r"unknown node 'rian'.*Did you mean 'rain'"):
+        net.query("rian")
+    with pytest.raises(UnknownNameError, match="unknown node 'snow'"):
+        net.query("rain", given={"snow": "yes"})
+    with pytest.raises(UnknownNameError, match="'wet' has no state 'maybe'"):
+        net.query("rain", given={"wet": "maybe"})
+    with pytest.raises(InputError, match="each variable once"):
+        net.query(["rain", "rain"])
+    with pytest.raises(InputError, match="must not be empty"):
+        net.query("rain", given={"wet": set()})
+    with pytest.raises(InputError, match=r"cs\.Likelihood"):
+        net.query("rain", given={"wet": {"yes": 0.5}})
+    with pytest.raises(InputError, match=r"sum to one, got 0\.5"):
+        net.query("rain", given={"wet": cs.Soft({"yes": 0.5})})
+    with pytest.raises(InputError, match="at least one"):
+        net.query("rain", given={"wet": cs.Likelihood({"yes": 0.0})})
+    with pytest.raises(InputError, match="soft evidence has no probability"):
+        net.probability({"wet": cs.Soft({"yes": 1.0})})
+
+
+def test_the_cost_is_known_and_bounded_before_anything_is_allocated():
+    names = [f"x{i}" for i in range(40)]
+    dag = cs.DAG([(a, b) for i, a in enumerate(names) for b in names[i + 1 : i + 6]])
+    net = cs.random_network(dag, seed=1)
+    cost = net.cost("x39")
+    assert cost.largest_table >= 2**6
+    assert cost.bytes == 8 * cost.total_cells
+    assert set(cost.cliques[0]) <= set(names)
+    with pytest.raises(MemoryLimitError, match=r"largest clique has .* cells: 'x.*net\.sample"):
+        query(net, "x39", memory_limit=100)
+    with pytest.raises(MemoryLimitError):
+        JunctionTree.of(net, memory_limit=100)
+
+
+def test_barren_and_separated_parts_cost_nothing():
+    dag = cs.DAG.parse("[a][b|a][c|b][d|c][e|d]")
+    net = cs.random_network(dag, seed=1)
+    assert net.cost("a").total_cells == 2
+    assert net.cost("a", given={"b": "0"}).total_cells == 2
+    assert net.cost("e", given={"c": "0"}).total_cells == 4
+
+
+def test_a_chain_of_two_thousand_nodes_does_not_underflow():
+    n = 2000
+    names = [f"x{i}" for i in range(n)]
+    dag = cs.DAG(itertools.pairwise(names))
+    net = cs.random_network(dag, seed=1)
+    row = np.zeros(n, int)
+    forward = net["x0"].table[:1].copy()
+    log_expected = math.log(forward[0])
+    vector = net["x1"].table[0].copy()
+    for name in names[2:]:
+        vector = vector @ net[name].table
+    log_expected += math.log(vector[row[-1]])
+    known = {"x0": "0", f"x{n - 1}": "0"}
+    assert cs.log_probability(net, known) == pytest.approx(log_expected, rel=1e-12)
+    evidence = evidence_of(net.variables, known)
+    assert compiled(net).log_evidence(evidence) == pytest.approx(log_expected, rel=1e-12)
+    everything = dict.fromkeys(names, "0")
+    expected = sum(math.log(net[name].table[(0,) * net[name].table.ndim]) for name in names)
+    assert cs.log_probability(net, everything) == pytest.approx(expected, rel=1e-12)
+    assert math.exp(expected) == 0.0  # the probability itself underflows
+    middle = net.marginals(given=known)["x1000"]
+    assert middle.values.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_tree_is_compiled_once_and_kept_with_its_network():
+    net = sprinkler()
+    assert compiled(net) is compiled(net)
