@@ -1,0 +1,178 @@
+"""What the commands share: how they fail, their options, and where they print.
+
+A mistake ends in one line on the error stream and exit code 2, an interrupt with code 130; anything
+else is a bug and shows its traceback.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from consilience.errors import ConsilienceError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+__all__ = [
+    "Refusal",
+    "check_model_path",
+    "data_argument",
+    "grid_of",
+    "listed",
+    "markers",
+    "missing_option",
+    "parts",
+    "print_facts",
+    "print_notes",
+    "screen",
+    "source_column_option",
+    "source_node_option",
+    "spoken",
+    "weight_option",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PLAIN_WIDTH = 100  # columns of output that does not go to a terminal
+N_NAMES = 8
+N_NOTES = 5
+
+
+class Refusal(click.ClickException):
+    """One line on the error stream, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the line."""
+        click.echo(f"error: {' '.join(self.message.split())}", err=True)
+
+
+def spoken(command: Command) -> Command:
+    """The command with its expected errors turned into one line each."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **choices: Any) -> Any:
+        try:
+            return command(*args, **choices)
+        except ConsilienceError as problem:
+            raise Refusal(str(problem)) from problem
+        except OSError as problem:
+            if problem.filename is None:  # a closed pipe, which click knows how to treat
+                raise
+            raise Refusal(f"{problem.strerror}: {str(problem.filename)!r}.") from problem
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(130)
+
+    return wrapped  # type: ignore[return-value]
+
+
+data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+source_column_option = click.option(
+    "--source", metavar="COL", help="Column that names the source of each row."
+)
+source_node_option = click.option(
+    "--source", metavar="NODE", help="Node that is the source, for files that do not say it."
+)
+weight_option = click.option(
+    "--weight", metavar="COL", help="Column that says how many rows each row stands for."
+)
+missing_option = click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="Text that stands for a missing value, instead of '?'; repeatable. An empty field is "
+    "always missing.",
+)
+
+
+def parts(paths: Sequence[str], source: str | None) -> Any:
+    """What ``read`` takes: a path, paths whose rows are appended, or a path for each source."""
+    if len(paths) == 1:
+        return paths[0]
+    if source is not None:
+        return list(paths)
+    by_source: dict[str, str] = {}
+    for path in paths:
+        name = Path(path).name
+        for extension in (".gz", ".csv", ".parquet"):
+            name = name.removesuffix(extension)
+        if name in by_source:
+            raise Refusal(
+                f"two files would be the source {name!r}: {by_source[name]!r} and {path!r}. "
+                "Rename one, or name the column of the sources with --source."
+            )
+        by_source[name] = path
+    return by_source
+
+
+def markers(missing: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts that stand for a missing value."""
+    return ("", *missing) if missing else ("", "?")
+
+
+def check_model_path(path: Path) -> None:
+    """Refuse a model file that could not be written, before any work is done for it."""
+    from consilience import _check
+    from consilience.files.registry import FORMATS
+
+    if Path(path.name.lower().removesuffix(".gz")).suffix not in FORMATS:
+        raise Refusal(
+            f"a model cannot be written to {path.name!r}. Known extensions: "
+            f"{_check.listed(FORMATS)}, each also with '.gz'."
+        )
+    if not path.parent.is_dir():
+        raise Refusal(f"there is no folder {str(path.parent)!r}.")
+
+
+def screen(*, stderr: bool = False) -> Console:
+    """Where tables are printed: as wide as the terminal, or plain text of fixed width."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    is_fixed = not stream.isatty() and "COLUMNS" not in os.environ
+    width = PLAIN_WIDTH if is_fixed else None
+    return Console(stderr=stderr, highlight=False, emoji=False, width=width)
+
+
+def grid_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
+    """A table for the screen: the first column to the left, numbers to the right."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for i, name in enumerate(header):
+        grid.add_column(name, justify="right" if i else "left")
+    for row in rows:
+        grid.add_row(*map(Text, row))  # as text, since names may hold what looks like markup
+    return grid
+
+
+def print_facts(console: Console, facts: Mapping[str, str]) -> None:
+    """Names and values, one line each."""
+    width = max(map(len, facts)) + 2
+    for name, value in facts.items():
+        console.print(f"{name:<{width}}{value}", markup=False, soft_wrap=True)
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """The first few notes, and how many more there are."""
+    for note in notes[:N_NOTES]:
+        click.echo(f"note: {note}")
+    if len(notes) > N_NOTES:
+        click.echo(f"note: ... and {len(notes) - N_NOTES:,} more; a .json file keeps them all.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a row, cut after a few: ``a, b and 30 more``."""
+    shown = ", ".join(names[:N_NAMES])
+    return shown if len(names) <= N_NAMES else f"{shown} and {len(names) - N_NAMES} more"

@@ -1,0 +1,35 @@
+"""``consilience convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from consilience.cli.common import check_model_path, print_notes, source_node_option, spoken
+
+__all__ = ["convert"]
+
+
+@click.command()
+@click.argument("model")
+@click.argument("output", type=click.Path(path_type=Path))
+@source_node_option
+@spoken
+def convert(model: str, output: Path, source: str | None) -> None:
+    """Write a network in another format.
+
+    The extensions say which: .json (keeps everything), .bif, .xmlbif or .xml, .xdsl (GeNIe), .net
+    (Hugin), each also with .gz. Formats other than JSON keep the graph and the tables only.
+
+    \b
+    Example:
+      consilience convert alarm.bif alarm.xdsl
+    """
+    import consilience as cs
+
+    check_model_path(output)
+    net = cs.load(model, source=source)
+    cs.save(net, output)
+    click.echo(f"{len(net.dag.nodes):,} nodes written to {output}")
+    print_notes(net.record.notes)

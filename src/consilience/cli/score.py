@@ -1,0 +1,144 @@
+"""``consilience score``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from consilience.cli.common import (
+    Refusal,
+    data_argument,
+    grid_of,
+    markers,
+    missing_option,
+    parts,
+    print_facts,
+    screen,
+    source_column_option,
+    spoken,
+    weight_option,
+)
+
+if TYPE_CHECKING:
+    import consilience as cs
+    from consilience._typing import Floats
+
+__all__ = ["score"]
+
+
+@click.command()
+@click.argument("model")
+@data_argument
+@source_column_option
+@weight_option
+@missing_option
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+@spoken
+def score(
+    model: str,
+    data: tuple[str, ...],
+    source: str | None,
+    weight: str | None,
+    missing: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Log-likelihood of rows under a network.
+
+    It is printed in total, per row and by source. Several files are several sources, as in
+    'learn'. A model that knows its source finds it in the column of that name; the probability of
+    the source is then part of each row's. AIC and BIC take the number of free parameters of the
+    model, as if it had been fitted to these rows:
+
+    \b
+      AIC = -2 log-likelihood + 2 parameters
+      BIC = -2 log-likelihood + log(rows) parameters
+
+    \b
+    Example:
+      consilience score model.json new.csv --source hospital
+    """
+    import consilience as cs
+
+    net = cs.load(model)
+    table = cs.read(
+        parts(data, source),
+        source=source or net.source,
+        weight=weight,
+        missing=markers(missing),
+        schema=net.variables,
+    )
+    if not table.total_weight:
+        raise Refusal("there are no rows to score.")
+    scores = _scores(net, table)
+    if as_json:
+        click.echo(json.dumps(scores, indent=1, allow_nan=False))
+    else:
+        _print_scores(scores)
+
+
+def _scores(net: cs.Network, table: cs.Table) -> dict[str, Any]:
+    """Log-likelihoods and criteria as plain numbers; None if a row has probability zero."""
+    import numpy as np
+
+    log_likelihood = net.log_likelihood(table)
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
+    whole = _sums(log_likelihood, weights)
+    total, k = whole["log_likelihood"], net.n_parameters
+    is_source = {name: table.source_codes == f for f, name in enumerate(table.sources)}
+    return {
+        **whole,
+        "impossible_rows": float(weights[np.isinf(log_likelihood)].sum()),
+        "parameters": k,
+        "aic": None if total is None else -2 * total + 2 * k,
+        "bic": None if total is None else -2 * total + float(np.log(whole["rows"])) * k,
+        "by_source": {
+            name: _sums(log_likelihood[rows], weights[rows]) for name, rows in is_source.items()
+        },
+    }
+
+
+def _sums(log_likelihood: Floats, weights: Floats) -> dict[str, Any]:
+    """Weight of the rows, their log-likelihood, and its mean; None if a row is impossible."""
+    import numpy as np
+
+    counted = weights > 0
+    n_rows = float(weights.sum())
+    total = float(log_likelihood[counted] @ weights[counted])
+    is_finite = bool(np.isfinite(total))
+    return {
+        "rows": n_rows,
+        "log_likelihood": total if is_finite else None,
+        "per_row": total / n_rows if is_finite and n_rows else None,
+    }
+
+
+def _print_scores(scores: Mapping[str, Any]) -> None:
+    console = screen()
+    facts = {
+        "rows": f"{scores['rows']:,g}",
+        "log-likelihood": _number(scores["log_likelihood"]),
+        "per row": _number(scores["per_row"]),
+        "parameters": f"{scores['parameters']:,}",
+        "AIC": _number(scores["aic"]),
+        "BIC": _number(scores["bic"]),
+    }
+    if scores["impossible_rows"]:
+        facts["impossible"] = f"{scores['impossible_rows']:,g} rows have probability zero"
+    print_facts(console, facts)
+    if scores["by_source"]:
+        rows = [(name, *_cells(one)) for name, one in scores["by_source"].items()]
+        console.print()
+        console.print(grid_of(("source", "rows", "log-likelihood", "per row"), rows))
+
+
+def _cells(one: Mapping[str, Any]) -> tuple[str, str, str]:
+    if not one["rows"]:
+        return "0", "-", "-"
+    return f"{one['rows']:,g}", _number(one["log_likelihood"]), _number(one["per_row"])
+
+
+def _number(value: float | None) -> str:
+    return "-inf" if value is None else f"{value:,.4f}"

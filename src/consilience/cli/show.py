@@ -1,0 +1,39 @@
+"""``consilience show``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from consilience.cli.common import source_node_option, spoken
+
+__all__ = ["show"]
+
+
+@click.command()
+@click.argument("model")
+@click.option("--node", metavar="NODE", help="Print the table of this node.")
+@click.option(
+    "--rows", type=click.IntRange(min=1), default=40, show_default=True, help="Rows of it to print."
+)
+@click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
+@source_node_option
+@spoken
+def show(model: str, node: str | None, rows: int, svg: Path | None, source: str | None) -> None:
+    """Describe a network or one of its tables.
+
+    \b
+    Examples:
+      consilience show model.json
+      consilience show model.json --node disease
+      consilience show model.json --svg model.svg
+    """
+    import consilience as cs
+    from consilience.show.text import describe_network, table_text
+
+    net = cs.load(model, source=source)
+    click.echo(describe_network(net) if node is None else table_text(net, node, max_rows=rows))
+    if svg is not None:
+        svg.write_text(cs.svg(net), encoding="utf-8")
+        click.echo(f"\npicture written to {svg}")
