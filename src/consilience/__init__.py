@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from consilience.graph.distance import confusion, shd, shd_dags
     from consilience.graph.random import random_dag, uniform_dag
     from consilience.inference.divergence import entropy, kl_divergence
+    from consilience.inference.evidence import Likelihood, Soft
+    from consilience.inference.explanations import Explanation, most_probable
+    from consilience.inference.queries import log_probability
     from consilience.learning import fit
+    from consilience.network.factor import Factor
     from consilience.network.network import Network
     from consilience.parameters.dirichlet import Dirichlet
     from consilience.parameters.maximum_likelihood import MLE
@@ -46,7 +50,10 @@ _HOME = {
     "DAG": "graph.dag",
     "Dirichlet": "parameters.dirichlet",
     "EqualWidth": "data.discretize",
+    "Explanation": "inference.explanations",
+    "Factor": "network.factor",
     "Family": "statistics.family",
+    "Likelihood": "inference.evidence",
     "MDLP": "data.discretize",
     "MLE": "parameters.maximum_likelihood",
     "Moments": "statistics.moments",
@@ -54,6 +61,7 @@ _HOME = {
     "Quantiles": "data.discretize",
     "Schema": "data.variable",
     "Shrinkage": "parameters.shrinkage",
+    "Soft": "inference.evidence",
     "Table": "data.table",
     "Variable": "data.variable",
     "confusion": "graph.distance",
@@ -65,7 +73,9 @@ _HOME = {
     "intervals": "parameters.uncertainty",
     "kl_divergence": "inference.divergence",
     "load": "files.registry",
+    "log_probability": "inference.queries",
     "moments": "statistics.gather",
+    "most_probable": "inference.explanations",
     "naive_bayes": "structure.naive_bayes",
     "plot_graph": "show.plot",
     "plot_sources": "show.plot",
@@ -90,12 +100,16 @@ __all__ = [
     "Cuts",
     "Dirichlet",
     "EqualWidth",
+    "Explanation",
+    "Factor",
     "Family",
+    "Likelihood",
     "Moments",
     "Network",
     "Quantiles",
     "Schema",
     "Shrinkage",
+    "Soft",
     "Table",
     "Variable",
     "__version__",
@@ -108,7 +122,9 @@ __all__ = [
     "intervals",
     "kl_divergence",
     "load",
+    "log_probability",
     "moments",
+    "most_probable",
     "naive_bayes",
     "plot_graph",
     "plot_sources",

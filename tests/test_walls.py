@@ -1,0 +1,108 @@
+"""Walls that import-linter does not hold: one-line methods of nouns, and who may import what."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import consilience
+
+ROOT = Path(consilience.__file__).parent
+
+ONE_LINE_METHODS = {
+    "data/table.py": ("missing", "distinct", "describe", "to_frame"),
+    "network/network.py": (
+        "query",
+        "marginals",
+        "mpe",
+        "map",
+        "probability",
+        "log_likelihood",
+        "posteriors",
+        "sample",
+        "do",
+        "cost",
+    ),
+}
+"""The methods of nouns that may call a verb of a later file or room."""
+
+ONLY_IN = {
+    "numba": {"kernels"},
+    "pandas": {"data"},
+    "polars": {"data"},
+    "duckdb": {"data"},
+    "narwhals": {"data"},
+    "matplotlib": {"show"},
+    "click": {"cli"},
+}
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def methods(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for noun in tree.body:
+        if isinstance(noun, ast.ClassDef):
+            for part in noun.body:
+                if isinstance(part, ast.FunctionDef):
+                    yield part.name, part
+
+
+def late_methods(file: str) -> dict[str, ast.FunctionDef]:
+    """The methods of the nouns of a file that import inside their bodies."""
+    return {
+        name: function
+        for name, function in methods(tree_of(ROOT / file))
+        if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
+    }
+
+
+def imported_packages(tree: ast.Module) -> set[str]:
+    """Packages that a module imports when it runs, wherever the import stands."""
+    names = set()
+    for node in ast.walk(Running().visit(tree)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+class Running(ast.NodeTransformer):
+    """Leaves out what only type checkers see."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if is_for_types else self.generic_visit(node)
+
+
+@pytest.mark.parametrize("file", sorted(ONE_LINE_METHODS))
+def test_nouns_import_late_only_in_the_methods_on_the_list(file):
+    assert set(late_methods(file)) <= set(ONE_LINE_METHODS[file])
+
+
+@pytest.mark.parametrize("file", sorted(ONE_LINE_METHODS))
+def test_a_method_that_imports_late_is_one_import_and_one_return(file):
+    for name, function in late_methods(file).items():
+        statements = [type(node) for node in function.body if not isinstance(node, ast.Expr)]
+        assert statements == [ast.ImportFrom, ast.Return], name
+
+
+@cache
+def rooms_that_import() -> dict[str, set[str]]:
+    """For each package the rooms that import it."""
+    rooms: dict[str, set[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for package in imported_packages(tree_of(path)):
+            rooms.setdefault(package, set()).add(path.relative_to(ROOT).parts[0])
+    return rooms
+
+
+@pytest.mark.parametrize("package", sorted(ONLY_IN))
+def test_a_library_is_imported_in_its_rooms_only(package):
+    assert rooms_that_import().get(package, set()) <= ONLY_IN[package]
