@@ -48,8 +48,10 @@ def test_rows_with_gaps_are_counted_in_the_record():
 
 
 def test_the_default_estimator_is_named_in_the_record():
-    net = cs.fit(cs.DAG(nodes=["smoke"]), two_hospitals())
-    assert net.record.method.startswith("Dirichlet(")
+    several = cs.fit(cs.DAG(nodes=["smoke"]), two_hospitals())
+    assert several.record.method.startswith("HDMCS(s=PerState(")
+    one = cs.fit(cs.DAG(nodes=["smoke"]), cs.read({"smoke": ["yes", "no"]}))
+    assert one.record.method == "Dirichlet(ess=1.0)"
 
 
 def test_a_fit_from_batches_equals_the_fit_of_the_whole():

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from consilience.network.factor import Factor
     from consilience.network.network import Network
     from consilience.parameters.dirichlet import Dirichlet
+    from consilience.parameters.hierarchical import HDMCS, HDMJS, HDS
     from consilience.parameters.maximum_likelihood import MLE
+    from consilience.parameters.pooling import Adaptive, Pooled, Separate
     from consilience.parameters.shrinkage import Shrinkage
+    from consilience.parameters.strength import Gamma, PerState
     from consilience.parameters.uncertainty import draws, intervals
     from consilience.show.plot import plot_graph, plot_sources
     from consilience.show.svg import svg
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from consilience.structure.naive_bayes import naive_bayes
 
 _HOME = {
+    "Adaptive": "parameters.pooling",
     "CPDAG": "graph.cpdag",
     "Categorical": "distributions.categorical",
     "ConsilienceError": "errors",
@@ -53,13 +57,20 @@ _HOME = {
     "Explanation": "inference.explanations",
     "Factor": "network.factor",
     "Family": "statistics.family",
+    "Gamma": "parameters.strength",
+    "HDMCS": "parameters.hierarchical",
+    "HDMJS": "parameters.hierarchical",
+    "HDS": "parameters.hierarchical",
     "Likelihood": "inference.evidence",
     "MDLP": "data.discretize",
     "MLE": "parameters.maximum_likelihood",
     "Moments": "statistics.moments",
     "Network": "network.network",
+    "PerState": "parameters.strength",
+    "Pooled": "parameters.pooling",
     "Quantiles": "data.discretize",
     "Schema": "data.variable",
+    "Separate": "parameters.pooling",
     "Shrinkage": "parameters.shrinkage",
     "Soft": "inference.evidence",
     "Table": "data.table",
@@ -92,8 +103,12 @@ _HOME = {
 __all__ = [
     "CPDAG",
     "DAG",
+    "HDMCS",
+    "HDMJS",
+    "HDS",
     "MDLP",
     "MLE",
+    "Adaptive",
     "Categorical",
     "ConsilienceError",
     "Counts",
@@ -103,11 +118,15 @@ __all__ = [
     "Explanation",
     "Factor",
     "Family",
+    "Gamma",
     "Likelihood",
     "Moments",
     "Network",
+    "PerState",
+    "Pooled",
     "Quantiles",
     "Schema",
+    "Separate",
     "Shrinkage",
     "Soft",
     "Table",

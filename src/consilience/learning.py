@@ -1,40 +1,36 @@
 r"""The verb :func:`fit`: check the input, choose, dispatch.
 
-A table of several sources gives a network in which the source is a node, a root. It is the parent
-of exactly those nodes that the DAG makes its children; without any it stands alone, so that
-evidence on it is always legal. Its distribution is the share of the rows, :math:`P(F = f) = N_f /
-N`.
+A table of several sources gives a network in which the source F is a node, a root. Estimators that
+keep the sources apart make it the first parent of every node; the others leave it alone, so that
+evidence on it is always legal. A DAG that names F itself decides: exactly its children depend on
+it. The distribution of F is the share of the rows, :math:`P(F = f) = N_f / N`; hierarchical
+estimators add the reserved state ``new_source`` with :math:`P(F = f) = N_f / (N + 1)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from consilience import _check
 from consilience.data.table import Table
-from consilience.data.variable import Schema
+from consilience.data.variable import Schema, Variable
 from consilience.distributions.categorical import Categorical
 from consilience.errors import DataError, GraphError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.network.record import Record
 from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.estimator import Estimator
+from consilience.parameters.hierarchical import HDMCS, HierarchicalPosterior
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import evidence_of_pooling
+from consilience.parameters.sources import NEW_SOURCE, source_shares
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
 
-__all__ = ["Estimator", "fit"]
-
-
-class Estimator(Protocol):
-    """A choice of how counts become tables."""
-
-    def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
-        """The local distributions of all families of a network."""
-        ...
+__all__ = ["fit"]
 
 
 def fit(dag: DAG, rows: Table | Engine, estimator: Estimator | None = None) -> Network:
@@ -50,7 +46,8 @@ def fit(dag: DAG, rows: Table | Engine, estimator: Estimator | None = None) -> N
     rows
         A table or an engine.
     estimator
-        How counts become tables; by default ``Dirichlet(ess=1)``.
+        How counts become tables; by default ``Dirichlet(ess=1)`` for one source and
+        ``HDMCS(s=PerState(1))`` for several.
 
     Examples
     --------
@@ -63,31 +60,69 @@ def fit(dag: DAG, rows: Table | Engine, estimator: Estimator | None = None) -> N
     engine = engine_of(rows)
     schema = engine.schema
     _check_graph(dag, schema)
-    estimator = Dirichlet() if estimator is None else estimator
-    families = [Family(node, dag.parents(node)) for node in dag.nodes if node != _source(schema)]
-    roots = [Family(_source(schema))] if _has_source_node(dag, schema) else []
-    counts = count(engine, [*roots, *families])
+    if estimator is None:
+        estimator = HDMCS() if _n_sources(schema) > 1 else Dirichlet()
+    counts = _count(engine, dag, estimator)
     if not counts or counts[0].n_rows.sum() == 0:
         raise DataError("a network cannot be fitted to a table without rows.")
-    local = [*MLE().estimate(counts[: len(roots)]), *estimator.estimate(counts[len(roots) :])]
-    source = _source(schema) if roots else None
-    return Network.of(local, source=source, record=_record(estimator, counts[len(roots) :]))
+    local = estimator.estimate(counts)
+    root = _source_root(engine, dag, estimator)
+    return Network.of(
+        [*root, *local],
+        source=root[0].child.name if root else None,
+        record=_record(estimator, counts, local),
+    )
 
 
-def _source(schema: Schema) -> str:
-    return "" if schema.source is None else schema.source.name
+def _n_sources(schema: Schema) -> int:
+    return 0 if schema.source is None else schema.source.n_states
 
 
-def _has_source_node(dag: DAG, schema: Schema) -> bool:
-    has_several = schema.source is not None and schema.source.n_states > 1
-    return has_several or _source(schema) in dag.nodes
+def _count(engine: Engine, dag: DAG, estimator: Estimator) -> list[Counts]:
+    """Counts of all nodes but the source, in order; by source for the families that differ by
+    it.
+    """
+    source = "" if engine.schema.source is None else engine.schema.source.name
+    nodes = [node for node in dag.nodes if node != source]
+    keeps_apart = getattr(estimator, "by_source", False) and source != ""
+    named = dag.children(source) if source in dag.nodes else ()
+    apart = [n for n in nodes if keeps_apart and (not named or n in named)]
+    families = {
+        node: Family(
+            node, tuple(p for p in dag.parents(node) if not (node in apart and p == source))
+        )
+        for node in nodes
+    }
+    together = [node for node in nodes if node not in apart]
+    counted = [
+        *count(engine, [families[node] for node in apart], by_source=True),
+        *count(engine, [families[node] for node in together]),
+    ]
+    found = {counts.child.name: counts for counts in counted}
+    return [found[node] for node in nodes]
+
+
+def _source_root(engine: Engine, dag: DAG, estimator: Estimator) -> list[Categorical]:
+    """The distribution of the source node, if the network has one."""
+    source = engine.schema.source
+    is_named = source is not None and source.name in dag.nodes
+    adds_new = getattr(estimator, "adds_new_source", False)
+    if source is None or not (source.n_states > 1 or adds_new or is_named):
+        return []
+    [counts] = count(engine, [Family(source.name)])
+    keeps_apart = getattr(estimator, "by_source", False)
+    is_plain_parent = is_named and bool(dag.children(source.name)) and not keeps_apart
+    if adds_new and not is_plain_parent:
+        node = Variable(source.name, (*source.discrete_states, NEW_SOURCE))
+        return [source_shares(node, counts.values[0, 0])]
+    return MLE().estimate([counts])
 
 
 def _check_graph(dag: DAG, schema: Schema) -> None:
     for node in dag.nodes:
         if node not in schema:
             _check.unknown("variable", node, schema.variables)
-    source = _source(schema)
+    source = "" if schema.source is None else schema.source.name
     if source in dag.nodes and dag.parents(source):
         raise GraphError(
             f"the source {source!r} must have no parents, but the graph has the arc "
@@ -96,20 +131,32 @@ def _check_graph(dag: DAG, schema: Schema) -> None:
         )
 
 
-def _record(estimator: Estimator, counts: Sequence[Counts]) -> Record:
+def _record(estimator: Estimator, counts: Sequence[Counts], local: Sequence[Categorical]) -> Record:
     incomplete = {c.child.name: float(c.n_incomplete.sum()) for c in counts}
-    notes: tuple[str, ...] = ()
+    notes = []
     if any(incomplete.values()):
-        notes = (
+        notes.append(
             "Rows with a gap were left out family by family (available cases); that is sound only "
-            "if values are missing completely at random.",
+            "if values are missing completely at random."
+        )
+    posteriors = {one.child.name: one.posterior for one in local}
+    rough = [
+        name
+        for name, posterior in posteriors.items()
+        if isinstance(posterior, HierarchicalPosterior) and not posterior.is_exact
+    ]
+    if rough:
+        notes.append(
+            "Solved by collapsed variational Bayes, not exactly, because their counts are "
+            f"fractional or too large: {_check.listed(rough)}."
         )
     return Record(
         method=repr(estimator),
         n_rows={c.child.name: float(c.n_complete.sum()) for c in counts},
         n_incomplete=incomplete,
         unidentified={c.child.name: _n_unseen(c) for c in counts},
-        notes=notes,
+        pooling={c.child.name: evidence_of_pooling(c) for c in counts if len(c.sources) > 1},
+        notes=tuple(notes),
     )
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import consilience as cs
     from consilience.data.discretize import Discretizer
-    from consilience.learning import Estimator
+    from consilience.parameters.estimator import Estimator
 
 __all__ = ["learn"]
 

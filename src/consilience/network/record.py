@@ -25,6 +25,9 @@ class Record:
     unidentified
         Number of parent states of each family that no row shows: the data say nothing about those
         rows of the table, which hold the prior, or are uniform without one.
+    pooling
+        For each family that was counted by source, the log evidence of its counts if the sources were
+        pooled, tied by a hierarchy, or kept apart.
     notes
         Anything else a reader should know, one sentence each.
     """
@@ -33,6 +36,7 @@ class Record:
     n_rows: Mapping[str, float] = field(default_factory=dict)
     n_incomplete: Mapping[str, float] = field(default_factory=dict)
     unidentified: Mapping[str, int] = field(default_factory=dict)
+    pooling: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

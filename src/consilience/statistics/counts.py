@@ -38,8 +38,9 @@ class Counts:
     ----------
     child, given
         The variables of the family; ``given`` are the parents in the order of the family.
-    sources
-        Names along the first axis; empty if the sources are pooled and the axis has length one.
+    source
+        The source variable, whose states are the first axis; None if the sources are pooled and the
+        axis has length one.
     table
         int64, shape (sources, parent states, states), row-major; the last parent varies fastest. In
         units of ``1 / scale``.
@@ -56,7 +57,7 @@ class Counts:
 
     child: Variable
     given: tuple[Variable, ...]
-    sources: tuple[str, ...]
+    source: Variable | None
     table: Integers
     n_rows: Integers
     scale: int = 1
@@ -70,12 +71,12 @@ class Counts:
         """The counts of no rows: merging them changes nothing."""
         given = tuple(schema[name] for name in family.parents)
         child = schema[family.child]
-        sources = source_names(schema, by_source=by_source)
-        n_sources = max(1, len(sources))
+        source = source_axis(schema, by_source=by_source)
+        n_sources = 1 if source is None else source.n_states
         return cls(
             child,
             given,
-            sources,
+            source,
             np.zeros((n_sources, 0, child.n_states), np.int64),
             np.zeros(n_sources, np.int64),
             seen=np.zeros((0, len(given)), np.int64),
@@ -85,6 +86,11 @@ class Counts:
     def family(self) -> Family:
         """The names of child and parents."""
         return Family(self.child.name, tuple(parent.name for parent in self.given))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names along the first axis; empty if pooled."""
+        return () if self.source is None else self.source.discrete_states
 
     @property
     def n_parent_states(self) -> int:
@@ -108,7 +114,7 @@ class Counts:
 
     def merge(self, other: Counts) -> Counts:
         """The counts of both sets of rows together."""
-        if (self.child, self.given, self.sources) != (other.child, other.given, other.sources):
+        if (self.child, self.given, self.source) != (other.child, other.given, other.source):
             raise DataError(
                 f"counts of {self.family} and {other.family} cannot be merged: their variables, "
                 "states or sources differ. Read all parts with one schema."
@@ -117,14 +123,14 @@ class Counts:
         mine, theirs = self._at_scale(scale), other._at_scale(scale)
         table, seen = _sum_tables(mine, theirs)
         n_rows = mine.n_rows + theirs.n_rows
-        return Counts(self.child, self.given, self.sources, table, n_rows, scale, seen)
+        return Counts(self.child, self.given, self.source, table, n_rows, scale, seen)
 
     def pooled(self) -> Counts:
         """The counts of all sources together: a sum over the first axis."""
         return Counts(
             self.child,
             self.given,
-            (),
+            None,
             self.table.sum(axis=0, keepdims=True),
             self.n_rows.sum(keepdims=True),
             self.scale,
@@ -143,7 +149,7 @@ class Counts:
             shape = tuple(parent.n_states for parent in self.given)
             rows = np.ravel_multi_index(tuple(self.seen.T), shape) if shape else np.zeros(1, int)
             table[:, rows] = self.table
-        return Counts(self.child, self.given, self.sources, table, self.n_rows, self.scale)
+        return Counts(self.child, self.given, self.source, table, self.n_rows, self.scale)
 
     def _at_scale(self, scale: int) -> Counts:
         if scale == self.scale:
@@ -154,7 +160,7 @@ class Counts:
         return Counts(
             self.child,
             self.given,
-            self.sources,
+            self.source,
             self.table * factor,
             self.n_rows * factor,
             scale,
@@ -184,9 +190,9 @@ def _sum_tables(mine: Counts, theirs: Counts) -> tuple[Integers, Integers | None
     return table, seen
 
 
-def source_names(schema: Schema, *, by_source: bool) -> tuple[str, ...]:
-    """Names along the source axis of a request that keeps the sources or pools them."""
-    return schema.source.discrete_states if by_source and schema.source is not None else ()
+def source_axis(schema: Schema, *, by_source: bool) -> Variable | None:
+    """The variable along the source axis of a request that keeps the sources; None if it pools."""
+    return schema.source if by_source else None
 
 
 def parent_states_of(given: Sequence[Variable]) -> int:

@@ -25,7 +25,7 @@ from consilience import _freeze
 from consilience._typing import Floats
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
-from consilience.statistics.counts import parent_states_of, source_names
+from consilience.statistics.counts import parent_states_of, source_axis
 
 __all__ = ["Moments"]
 
@@ -40,8 +40,8 @@ class Moments:
         The continuous variables, in the order of the axes.
     given
         Discrete variables whose joint states are kept apart, the last varying fastest.
-    sources
-        Names along the first axis; empty if pooled.
+    source
+        The source variable, whose states are the first axis; None if pooled.
     weight
         Weight of the complete rows, shape (sources, joint states).
     mean
@@ -54,7 +54,7 @@ class Moments:
 
     names: tuple[str, ...]
     given: tuple[Variable, ...]
-    sources: tuple[str, ...]
+    source: Variable | None
     weight: Floats
     mean: Floats
     scatter: Floats
@@ -79,13 +79,13 @@ class Moments:
                     f"moments need continuous variables; {name!r} is discrete.", variable=name
                 )
         given = tuple(schema[name] for name in by)
-        sources = source_names(schema, by_source=by_source)
-        groups = (max(1, len(sources)), parent_states_of(given))
+        source = source_axis(schema, by_source=by_source)
+        groups = (1 if source is None else source.n_states, parent_states_of(given))
         d = len(names)
         return cls(
             tuple(names),
             given,
-            sources,
+            source,
             np.zeros(groups),
             np.zeros((*groups, d)),
             np.zeros((*groups, d, d)),
@@ -104,14 +104,14 @@ class Moments:
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together."""
-        mine, theirs = ((one.names, one.given, one.sources) for one in (self, other))
+        mine, theirs = ((one.names, one.given, one.source) for one in (self, other))
         if mine != theirs:
             raise DataError(
                 "moments of different variables, states or sources cannot be merged. "
                 "Read all parts with one schema."
             )
         return Moments(
-            self.names, self.given, self.sources, *_merged(self, other), self.n_rows + other.n_rows
+            self.names, self.given, self.source, *_merged(self, other), self.n_rows + other.n_rows
         )
 
     def pooled(self) -> Moments:
@@ -124,10 +124,10 @@ class Moments:
     def _slice(self, f: int) -> Moments:
         rows = slice(f, f + 1)
         arrays = (self.weight[rows], self.mean[rows], self.scatter[rows], self.n_rows[rows])
-        return Moments(self.names, self.given, (), *arrays)
+        return Moments(self.names, self.given, None, *arrays)
 
     def __repr__(self) -> str:
-        sources = f", {len(self.sources)} sources" if self.sources else ""
+        sources = f", {self.source.n_states} sources" if self.source else ""
         return f"Moments({', '.join(self.names)}: {self.weight.sum():g} rows{sources})"
 
 

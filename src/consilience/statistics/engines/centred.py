@@ -14,7 +14,7 @@ from consilience._typing import Floats, Integers
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.kernels.threads import each_part
-from consilience.statistics.counts import parent_states_of, source_names
+from consilience.statistics.counts import parent_states_of, source_axis
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import MomentRequest
 
@@ -45,7 +45,8 @@ def _check_request(table: Table, request: MomentRequest) -> None:
     if request.by_source and table.source in request.by:
         raise InputError(f"moments by {table.source!r}: the source is an axis of its own already.")
     groups = parent_states_of([table.schema[name] for name in request.by])
-    groups *= max(1, len(source_names(table.schema, by_source=request.by_source)))
+    source = source_axis(table.schema, by_source=request.by_source)
+    groups *= 1 if source is None else source.n_states
     _check.memory(
         f"the moments of {d} variables in {groups} groups",
         8.0 * groups * (d + 1) ** 2,
@@ -62,7 +63,7 @@ def _block(table: Table, request: MomentRequest, rows: slice) -> Moments:
         values[:, k] = table.column(name)[rows]
     weights = np.ones(len(values)) if table.weights is None else table.weights[rows].astype(float)
     source = np.zeros(len(values), np.int64)
-    if empty.sources and table.source_codes is not None:
+    if empty.source and table.source_codes is not None:
         source = table.source_codes[rows].astype(np.int64)
     group, is_known = _group_code(table, request, rows)
     is_known &= ~np.isnan(values).any(axis=1)
@@ -76,7 +77,7 @@ def _block(table: Table, request: MomentRequest, rows: slice) -> Moments:
     return Moments(
         empty.names,
         empty.given,
-        empty.sources,
+        empty.source,
         weight.reshape(empty.weight.shape),
         mean.reshape(empty.mean.shape),
         scatter.reshape(empty.scatter.shape),

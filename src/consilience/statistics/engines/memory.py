@@ -33,7 +33,7 @@ from consilience.statistics.counts import (
     Counts,
     check_table_size,
     parent_states_of,
-    source_names,
+    source_axis,
 )
 from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, Bitmaps
 from consilience.statistics.engines.centred import moments_of
@@ -174,10 +174,10 @@ class Memory:
     ) -> Counts:
         child = self.schema[family.child]
         given = tuple(self.schema[name] for name in family.parents)
-        sources = source_names(self.schema, by_source=request.by_source)
+        source = source_axis(self.schema, by_source=request.by_source)
         rows = self._rows_by_source(by_source=request.by_source)
         shape = (len(rows), parent_states_of(given) if seen is None else len(seen), child.n_states)
-        return Counts(child, given, sources, table.reshape(shape), rows, self._scale, seen)
+        return Counts(child, given, source, table.reshape(shape), rows, self._scale, seen)
 
     # Joint counts of sets of variables.
 

@@ -1,0 +1,47 @@
+"""The source as a node: its states, its distribution, and tables with the source as first axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience._typing import Floats
+from consilience.data.variable import Variable
+from consilience.distributions.categorical import Categorical, Posterior
+from consilience.errors import DataError
+from consilience.statistics.counts import Counts
+
+__all__ = ["NEW_SOURCE", "by_source_table", "source_node", "source_shares"]
+
+NEW_SOURCE = "new_source"
+"""The reserved state of the source node for a source never seen."""
+
+
+def source_node(counts: Counts) -> Variable | None:
+    """The source variable with the reserved state last; None if the counts have no sources."""
+    if counts.source is None:
+        return None
+    states = counts.source.discrete_states
+    if NEW_SOURCE in states:
+        raise DataError(
+            f"a source is named {NEW_SOURCE!r}, which is reserved for a source never seen. "
+            "Give the source another name.",
+            source=NEW_SOURCE,
+        )
+    return Variable(counts.source.name, (*states, NEW_SOURCE))
+
+
+def source_shares(source: Variable, rows: Floats) -> Categorical:
+    r"""The distribution of the source node with its reserved state.
+
+    .. math:: P(F = f) = \frac{N_f}{N + 1}, \qquad P(\text{new}) = \frac{1}{N + 1}
+    """
+    return Categorical(source, (), np.append(rows, 1.0) / (rows.sum() + 1.0))
+
+
+def by_source_table(
+    counts: Counts, source: Variable | None, rows: Floats, posterior: Posterior | None = None
+) -> Categorical:
+    """The local distribution with rows of shape (sources, parent states, states)."""
+    given = counts.given if source is None else (source, *counts.given)
+    shape = [variable.n_states for variable in (*given, counts.child)]
+    return Categorical(counts.child, given, rows.reshape(shape), posterior)
