@@ -4,7 +4,8 @@ For each network: the time to compile, the median time of a query after that (fi
 evidence, each a part of a row drawn from the network), and the largest difference from pyAgrum's
 answers. pyAgrum compiles at its first propagation, so its compile time includes one. `link` is done
 by us alone unless `--all` is given: pyAgrum needs minutes and 10 GiB for it. So it is with
-Shafer-Shenoy on networks of more than a million cells. pgmpy is asked for alarm only.
+Shafer-Shenoy on networks of more than a million cells. pgmpy is asked for alarm
+only, by variable elimination, which is faster than its belief propagation.
 
     CONSILIENCE_DATA=... python benchmarks/inference.py [--all]
 """
@@ -135,25 +136,21 @@ def pgmpy(path: Path, bodies: list[dict[str, str]], ours: float) -> None:
 
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    from pgmpy.inference import BeliefPropagation
+    from pgmpy.inference import VariableElimination
     from pgmpy.readwrite import BIFReader
 
     model = BIFReader(str(path)).get_model()
-    start = time.process_time()
-    inference = BeliefPropagation(model)
-    inference.calibrate()
-    compile_time = time.process_time() - start
+    inference = VariableElimination(model)
     times = []
     for given in bodies:
+        free = [name for name in model.nodes() if name not in given]
         start = time.process_time()
-        for name in model.nodes():
-            if name not in given:
-                inference.query([name], evidence=given, show_progress=False)
-        times.append(time.process_time() - start)
+        for name in free[:3]:
+            inference.query([name], evidence=given, show_progress=False)
+        times.append((time.process_time() - start) * len(free) / 3)
     query = float(np.median(times))
     print(
-        f"  pgmpy                 compile {compile_time:8.4f}   query {query:8.5f}   "
-        f"{query / ours:6.1f} x ours"
+        f"  pgmpy, three nodes scaled up            query {query:8.5f}   {query / ours:6.1f} x ours"
     )
 
 

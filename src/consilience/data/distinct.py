@@ -9,15 +9,17 @@ left to do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Column, Floats, Integers
 from consilience.data.labels import LARGEST_EXACT
 from consilience.data.table import Table
 
-__all__ = ["distinct"]
+__all__ = ["distinct", "rows_alike"]
 
 _LARGEST_KEY = 2**63 - 1
 
@@ -36,7 +38,7 @@ def distinct(table: Table) -> Table:
     """
     if not table.n_rows:
         return table
-    ranks, n_distinct = _ranks(table)
+    ranks, n_distinct = _ranks(_columns(table), table.n_rows)
     kept = table.take(_first_rows(ranks))
     return Table(
         schema=kept.schema,
@@ -47,19 +49,40 @@ def distinct(table: Table) -> Table:
     )
 
 
-def _ranks(table: Table) -> tuple[Integers, int]:
-    """For each row the rank by first sight of its like, and how many different rows there are."""
-    keys, bound = np.zeros(table.n_rows, dtype=np.int64), 1
+def rows_alike(
+    columns: Iterable[tuple[Column, int]], n_rows: int
+) -> tuple[npt.NDArray[np.intp], Integers]:
+    """The first row of each kind, and for each row the rank of its kind by first sight.
+
+    Parameters
+    ----------
+    columns
+        Codes from -1 on and the number of states; or floats and 0.
+    n_rows
+        Length of the columns.
+    """
+    ranks, _ = _ranks(columns, n_rows)
+    return _first_rows(ranks), ranks
+
+
+def _columns(table: Table) -> Iterator[tuple[Column, int]]:
     for name in (*table.variables, *([table.source] if table.source else [])):
-        variable, digits = table.schema[name], table.column(name)
-        radix = 0 if variable.is_continuous else variable.n_states + 1
-        if variable.is_continuous:
-            digits, radix = _first_seen(_bits(digits))
-            if radix == table.n_rows:
+        variable = table.schema[name]
+        yield table.column(name), 0 if variable.is_continuous else variable.n_states
+
+
+def _ranks(columns: Iterable[tuple[Column, int]], n_rows: int) -> tuple[Integers, int]:
+    """For each row the rank by first sight of its like, and how many different rows there are."""
+    keys, bound = np.zeros(n_rows, dtype=np.int64), 1
+    for column, n_states in columns:
+        digits, radix = column, n_states + 1
+        if not n_states:
+            digits, radix = _first_seen(_bits(column))
+            if radix == n_rows:
                 return digits, radix
         if bound * radix > _LARGEST_KEY:
             keys, bound = _first_seen(keys)
-            if bound == table.n_rows:
+            if bound == n_rows:
                 return keys, bound
         keys *= radix
         keys += digits

@@ -4,10 +4,10 @@ For a row in which the whole Markov blanket of the target is known nothing else 
 
 .. math:: P(t \mid x) \propto P(t \mid \mathrm{pa}) \prod_{\text{children } c} P(c \mid t, \dots)
 
-All other rows go through the junction tree together, a block at a time, with the rows as the
-innermost axis; a missing value has the likelihood one for every state. Only the first pass is
-needed, since the target is eliminated last. Nodes that lead neither to the target nor to a recorded
-column are left out first.
+All other rows, equal ones once, go through the junction tree together, a block at a time, with the
+rows as the innermost axis; a missing value has the likelihood one for every state. Only the first
+pass is needed, since the target is eliminated last. Nodes that lead neither to the target nor to a
+recorded column are left out first.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Codes, Floats, Integers
 from consilience.data.align import aligned_codes
+from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
 from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.junction import JunctionTree
-from consilience.inference.triangulation import MEMORY_LIMIT
 from consilience.kernels.propagation import (
     clique_starts,
     collect,
@@ -34,7 +34,7 @@ from consilience.kernels.propagation import (
     separator_starts,
 )
 from consilience.kernels.threads import each_part
-from consilience.network.network import Network
+from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["expected_counts", "log_likelihood", "posteriors"]
 
@@ -48,8 +48,9 @@ def posteriors(
     """The posterior of the target for each row given all other recorded values of the row.
 
     Missing values are summed out; so are columns that the table lacks. A column of the target
-    itself is not used, nor are columns that are no nodes. A row whose evidence is impossible is all
-    zero.
+    itself is not used, nor are columns that are no nodes. A row whose evidence turns out to be
+    impossible is all zero; of a row that has the whole Markov blanket of the target nothing else is
+    looked at.
 
     Returns
     -------
@@ -68,8 +69,8 @@ def posteriors(
     if others.size:
         part = _relevant(net, [target, *columns])
         tree = JunctionTree.of(part, last=[target], memory_limit=memory_limit)
-        batch = _Batch(tree, _rows(columns, others), len(others))
-        answer[others] = batch.posteriors(target)
+        batch, ranks = _each_once(tree, _rows(columns, others), len(others))
+        answer[others] = batch.posteriors(target)[ranks]
     return answer
 
 
@@ -89,7 +90,8 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
         answer[complete] = _of_complete_rows(net, _rows(columns, complete))
     if others.size and columns:
         tree = JunctionTree.of(_relevant(net, list(columns)), memory_limit=memory_limit)
-        answer[others] = _Batch(tree, _rows(columns, others), len(others)).log_evidence()
+        batch, ranks = _each_once(tree, _rows(columns, others), len(others))
+        answer[others] = batch.log_evidence()[ranks]
     return answer
 
 
@@ -108,7 +110,9 @@ def expected_counts(
     """
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
     tree = JunctionTree.of(net, memory_limit=memory_limit)
-    return _Batch(tree, _columns(net, table), table.n_rows).expected_counts(weights)
+    batch, ranks = _each_once(tree, _columns(net, table), table.n_rows)
+    summed: Floats = np.bincount(ranks, weights, minlength=batch.n_rows).astype(float)
+    return batch.expected_counts(summed, np.unique(ranks, return_index=True)[1])
 
 
 def _columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
@@ -168,6 +172,15 @@ def _joint_code(net: Network, names: Sequence[str], columns: Mapping[str, Codes]
     return code
 
 
+def _each_once(
+    tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int
+) -> tuple[_Batch, Integers]:
+    """A batch of the rows that differ, and for each row which of them is its like."""
+    coded = ((column, tree.distributions[name].child.n_states) for name, column in columns.items())
+    first, ranks = rows_alike(coded, n_rows)
+    return _Batch(tree, _rows(columns, first), len(first)), ranks
+
+
 class _Batch:
     """Rows of evidence for one tree, worked on in blocks; threads take separate rows."""
 
@@ -175,9 +188,9 @@ class _Batch:
         self._tree = tree
         arrays = tree.arrays
         names = [name for name in columns if name in tree.index]
-        self._n_rows = n_rows
+        self.n_rows = n_rows
         self._observed = np.array([tree.index[name] for name in names], np.int64)
-        self._codes = np.empty((len(names), self._n_rows), np.int64)
+        self._codes = np.empty((len(names), self.n_rows), np.int64)
         for k, name in enumerate(names):
             self._codes[k] = columns[name]
         self._n_states = arrays.n_states[self._observed].astype(np.int64)
@@ -188,7 +201,7 @@ class _Batch:
 
     def log_evidence(self) -> Floats:
         """Log probability of each row."""
-        answer = np.empty(self._n_rows)
+        answer = np.empty(self.n_rows)
 
         def work(row_from: int, row_to: int) -> None:
             for rows in self._blocks(row_from, row_to, self._largest()):
@@ -201,7 +214,7 @@ class _Batch:
         """Posterior of the variable that the tree eliminates last, for each row."""
         tree, v = self._tree, self._tree.index[target]
         r = int(tree.arrays.n_states[v])
-        answer = np.empty((self._n_rows, r))
+        answer = np.empty((self.n_rows, r))
 
         def work(row_from: int, row_to: int) -> None:
             for rows in self._blocks(row_from, row_to, self._largest()):
@@ -218,15 +231,15 @@ class _Batch:
         self._each_part(work)
         return answer
 
-    def expected_counts(self, weights: Floats) -> dict[str, Floats]:
-        """Weighted sums over the rows of the posteriors of all families."""
-        net = self._tree.net
-        totals = {name: np.zeros(local.table.size) for name, local in net.distributions.items()}
-        for rows in self._blocks(0, self._n_rows, int(self._table_start[-1])):
+    def expected_counts(self, weights: Floats, places: Integers) -> dict[str, Floats]:
+        """Weighted sums over the rows of the posteriors of all families; ``places`` name rows."""
+        families = self._tree.distributions
+        totals = {name: np.zeros(local.table.size) for name, local in families.items()}
+        for rows in self._blocks(0, self.n_rows, int(self._table_start[-1])):
             tables, messages, scales, log_evidence = self._collect(rows, keeps_tables=True)
             impossible = np.flatnonzero((log_evidence == -np.inf) & (weights[rows] > 0))
             if impossible.size:
-                row = rows.start + int(impossible[0]) + 1
+                row = int(places[rows.start + int(impossible[0])]) + 1
                 raise ImpossibleEvidenceError(
                     f"row {row} has probability zero under the network.", row=row
                 )
@@ -234,14 +247,14 @@ class _Batch:
             self._distribute(n, tables, messages, scales)
             for name, total in totals.items():
                 total += self._family(name, n, tables) @ weights[rows]
-        return {name: total.reshape(net[name].table.shape) for name, total in totals.items()}
+        return {name: total.reshape(families[name].table.shape) for name, total in totals.items()}
 
     def _family(self, name: str, n_rows: int, tables: Floats) -> Floats:
         tree = self._tree
         clique = tree.family[name]
-        names = (*tree.net[name].parents, name)
+        names = (*tree.distributions[name].parents, name)
         variables = np.array([tree.index[other] for other in names], np.int64)
-        out = np.zeros(tree.net[name].table.size * n_rows)
+        out = np.zeros(tree.distributions[name].table.size * n_rows)
         start, stop = self._table_start[clique : clique + 2] * n_rows
         margin(
             tree.arrays, tree.arrays.n_states, n_rows, clique, variables, tables[start:stop], out
@@ -297,5 +310,5 @@ class _Batch:
         return [slice(a, min(a + n, row_to)) for a in range(row_from, row_to, n)]
 
     def _each_part(self, work: Callable[[int, int], None]) -> None:
-        n_parts = min(os.cpu_count() or 1, max(1, self._n_rows // MOST_ROWS))
-        each_part(self._n_rows, n_parts, work)
+        n_parts = min(os.cpu_count() or 1, max(1, self.n_rows // MOST_ROWS))
+        each_part(self.n_rows, n_parts, work)

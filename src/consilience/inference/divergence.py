@@ -21,8 +21,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ModelError
 from consilience.inference.queries import joint
-from consilience.inference.triangulation import MEMORY_LIMIT
-from consilience.network.network import Network
+from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["entropy", "kl_divergence"]
 

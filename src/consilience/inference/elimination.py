@@ -50,9 +50,10 @@ class Labelled:
 class Elimination:
     """What is left after eliminating, with the tables that were maximised on the way.
 
-    ``values``, of which the largest is one, times ``exp(log_scale)`` is the result over ``names``;
-    if it is zero everywhere, ``log_scale`` is minus infinity. ``maximised`` has, for each variable
-    that was maximised, the product in which it was, the variable last, in the order of elimination.
+    ``values``, of which the largest is one, times ``exp(log_scale)`` is the result over ``names``.
+    ``maximised`` has, for each variable that was maximised, the product in which it was, the
+    variable last, in the order of elimination. If the result is zero everywhere, ``log_scale`` is
+    minus infinity and the rest says nothing.
     """
 
     names: tuple[str, ...]
@@ -127,7 +128,9 @@ def eliminate(
     pool = [factor for factor in factors if factor.names]
     maximised: list[Labelled] = []
     for name in order:
-        if name in kept or log_scale == -math.inf:
+        if log_scale == -math.inf:
+            return Elimination(tuple(kept), np.zeros(()), log_scale, ())
+        if name in kept:
             continue
         mentioned = [factor for factor in pool if name in factor.names]
         pool = [factor for factor in pool if name not in factor.names]
@@ -152,7 +155,7 @@ def log_evidence(net: Network, evidence: Evidence, memory_limit: float) -> float
     factors = factors_of(net, evidence, ())
     shape = shape_of(net, factors)
     shape.cost.check(memory_limit)
-    return eliminate(factors, shape.order).log_scale
+    return eliminate(factors, shape.order).log_scale + evidence.log_scale
 
 
 def _product(factors: Sequence[Labelled], kept: tuple[str, ...]) -> tuple[Floats, float]:

@@ -8,12 +8,16 @@
                                        variable *is* this distribution
 =====================================  ====================================================
 
-Virtual evidence is combined with what the network says; soft evidence replaces it. Several soft
+Likelihoods are divided by their largest entry, and the logarithms of what they lack are kept apart,
+so that they may be as small or large as the densities of a long measurement. Virtual evidence is
+combined with what the network says; soft evidence replaces it. Several soft
 distributions are made to hold at once by iterative proportional fitting.
 """
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +39,7 @@ class Likelihood:
     values: Mapping[Any, float]
 
     def __post_init__(self) -> None:
+        _check_numbers("Likelihood", self.values)
         _freeze.own(self)
 
 
@@ -45,16 +50,21 @@ class Soft:
     values: Mapping[Any, float]
 
     def __post_init__(self) -> None:
+        _check_numbers("Soft", self.values)
         _freeze.own(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Evidence in codes: known states, likelihood vectors, and distributions that must come out."""
+    """Evidence in codes: known states, likelihood vectors, and distributions that must come out.
+
+    ``exp(log_scale)`` is the factor by which the likelihoods were made smaller.
+    """
 
     known: Mapping[str, int]
     likelihoods: Mapping[str, Floats]
     soft: Mapping[str, Floats]
+    log_scale: float = 0.0
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -66,10 +76,10 @@ class Evidence:
 
     def with_likelihoods(self, more: Mapping[str, Floats]) -> Evidence:
         """The same evidence, these likelihoods put in or in place of the old; nothing soft."""
-        return Evidence(self.known, {**self.likelihoods, **more}, {})
+        return Evidence(self.known, {**self.likelihoods, **more}, {}, self.log_scale)
 
     def only(self, names: Collection[str]) -> Evidence:
-        """The evidence about these variables alone."""
+        """The evidence about these variables alone, their likelihoods up to a factor."""
         return Evidence(
             {name: code for name, code in self.known.items() if name in names},
             {name: vector for name, vector in self.likelihoods.items() if name in names},
@@ -79,15 +89,23 @@ class Evidence:
 
 def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | None) -> Evidence:
     """Check what a user gave and turn it into codes."""
+    if not isinstance(given, Mapping | None):
+        raise InputError(
+            f"given must say something by variable, such as {{'smoke': 'yes'}}; got {given!r}.",
+            parameter="given",
+        )
     known: dict[str, int] = {}
     likelihoods: dict[str, Floats] = {}
     soft: dict[str, Floats] = {}
+    log_scale = 0.0
     for name, value in (given or {}).items():
         if name not in variables:
             _check.unknown("node", name, variables)
         variable = variables[name]
         if isinstance(value, Likelihood):
-            likelihoods[name] = _vector(variable, value.values, "likelihood")
+            vector = _vector(variable, value.values, "likelihood")
+            likelihoods[name] = vector / vector.max()
+            log_scale += math.log(vector.max())
         elif isinstance(value, Soft):
             soft[name] = _distribution(variable, value.values)
         elif isinstance(value, Collection) and not isinstance(value, str | bytes):
@@ -98,7 +116,17 @@ def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | No
                 likelihoods[name] = np.isin(np.arange(variable.n_states), codes).astype(float)
         else:
             known[name] = variable.code(value)
-    return Evidence(known, likelihoods, soft)
+    return Evidence(known, likelihoods, soft, log_scale)
+
+
+def _check_numbers(owner: str, values: Any) -> None:
+    is_mapping = isinstance(values, Mapping)
+    if not (is_mapping and all(isinstance(x, numbers.Real) for x in values.values())):
+        raise InputError(
+            f"{owner}: a number for each state is wanted, such as {{'yes': 0.9, 'no': 0.1}}; "
+            f"got {values!r}.",
+            parameter="values",
+        )
 
 
 def _states(variable: Variable, value: Collection[Any]) -> Collection[Any]:
@@ -108,7 +136,7 @@ def _states(variable: Variable, value: Collection[Any]) -> Collection[Any]:
             "cs.Soft({...}).",
             variable=variable.name,
         )
-    if not value:
+    if len(value) == 0:
         raise InputError(
             f"given {variable.name!r}: a set of states must not be empty.", variable=variable.name
         )

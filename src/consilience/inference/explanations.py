@@ -25,8 +25,7 @@ from consilience.inference.conflict import refuse_impossible
 from consilience.inference.elimination import eliminate, factors_of, shape_of
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.soft import hardened
-from consilience.inference.triangulation import MEMORY_LIMIT
-from consilience.network.network import Network
+from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["Explanation", "map_states", "most_probable", "mpe"]
 
@@ -114,7 +113,8 @@ def _parts(
         if vector.any():
             fixed = {other: codes[other] for other in free[:position]}
             likelihoods = {**evidence.likelihoods, name: vector}
-            yield Evidence({**evidence.known, **fixed}, likelihoods, {}), position
+            known = {**evidence.known, **fixed}
+            yield Evidence(known, likelihoods, {}, evidence.log_scale), position
 
 
 def _best(
@@ -139,7 +139,7 @@ def _best(
     for table in reversed(found.maximised):
         row = table.values[tuple(codes[name] for name in table.names[:-1])]
         codes[table.names[-1]] = int(row.argmax())
-    return {name: codes[name] for name in free}, found.log_scale
+    return {name: codes[name] for name in free}, found.log_scale + evidence.log_scale
 
 
 def _told(net: Network, codes: Mapping[str, int], log_probability: float) -> Explanation:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from consilience._typing import Floats, Integers
+from consilience.distributions.categorical import Categorical
 from consilience.graph.moral import moral_graph
 from consilience.inference.evidence import Evidence
-from consilience.inference.triangulation import MEMORY_LIMIT, Triangulation, triangulate
+from consilience.inference.triangulation import Triangulation, triangulate
 from consilience.kernels.propagation import (
     Sizes,
     TreeArrays,
@@ -26,9 +27,9 @@ from consilience.kernels.propagation import (
     residual_margins,
     separator_starts,
 )
-from consilience.network.network import Network
+from consilience.network.network import MEMORY_LIMIT, Network
 
-__all__ = ["Beliefs", "JunctionTree", "compiled"]
+__all__ = ["Beliefs", "JunctionTree", "compiled", "tree_shape"]
 
 COPIES = 2  # potentials, and the tables of one propagation
 
@@ -37,11 +38,12 @@ COPIES = 2  # potentials, and the tables of one propagation
 class JunctionTree:
     """Cliques of a network and their potentials; it holds no evidence and never changes.
 
+    It knows the local distributions and not the network, which a kept tree must not keep alive.
     ``home[v]`` is the clique in which variable ``v`` is eliminated, ``family[name]`` one that holds
     its family, ``margin_start[v]`` where its states start in a list of the states of all variables.
     """
 
-    net: Network
+    distributions: Mapping[str, Categorical]
     shape: Triangulation
     arrays: TreeArrays
     index: Mapping[str, int]
@@ -59,8 +61,7 @@ class JunctionTree:
         Variables in ``last`` are eliminated last; a single one is in the clique of the highest
         number.
         """
-        n_states = {name: variable.n_states for name, variable in net.variables.items()}
-        shape = triangulate(moral_graph(net.dag), n_states, last=last, copies=COPIES)
+        shape = tree_shape(net, last=last)
         shape.cost.check(memory_limit)
         index = {name: i for i, name in enumerate(net.variables)}
         home = np.zeros(len(index), np.int64)
@@ -72,8 +73,8 @@ class JunctionTree:
             for name, local in net.distributions.items()
         }
         arrays = _arrays(net, shape, index, family)
-        margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
-        return cls(net, shape, arrays, index, home, family, margin_start)
+        margin_start = np.array([0, *accumulate(map(int, arrays.n_states))], np.int64)
+        return cls(net.distributions, shape, arrays, index, home, family, margin_start)
 
     @contextmanager
     def propagated(self, evidence: Evidence) -> Iterator[Beliefs]:
@@ -94,7 +95,7 @@ class JunctionTree:
                 run.scales,
                 np.empty_like(run.messages),
             )
-        log_evidence = float(run.log_evidence[0])
+        log_evidence = float(run.log_evidence[0]) + evidence.log_scale
         yield Beliefs(self, evidence, run.sizes, run.table_start, run.tables, log_evidence)
         self._spare.append(run.tables)
 
@@ -102,7 +103,7 @@ class JunctionTree:
         """Log probability of the evidence: the first pass alone."""
         run = _collect(self, evidence)
         self._spare.append(run.tables)
-        return float(run.log_evidence[0])
+        return float(run.log_evidence[0]) + evidence.log_scale
 
     def lend(self, n_cells: int) -> Floats:
         """Memory for tables: what an earlier propagation gave back, if there is enough of it."""
@@ -160,8 +161,14 @@ class Beliefs:
 
     def family(self, name: str) -> Floats:
         """Joint posterior of a node's parents and itself, in the shape of its table."""
-        local = self.tree.net[name]
+        local = self.tree.distributions[name]
         return self.joint(self.tree.family[name], (*local.parents, name))
+
+
+def tree_shape(net: Network, *, last: Sequence[str] = ()) -> Triangulation:
+    """The cliques of the tree of a network and what they take; nothing is allocated."""
+    n_states = {name: variable.n_states for name, variable in net.variables.items()}
+    return triangulate(moral_graph(net.dag), n_states, last=last, copies=COPIES)
 
 
 _COMPILED: weakref.WeakKeyDictionary[Network, JunctionTree] = weakref.WeakKeyDictionary()

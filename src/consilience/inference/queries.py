@@ -20,11 +20,11 @@ from consilience.inference.elimination import (
     shape_of,
 )
 from consilience.inference.evidence import Evidence, evidence_of
-from consilience.inference.junction import compiled
+from consilience.inference.junction import compiled, tree_shape
 from consilience.inference.soft import hardened
-from consilience.inference.triangulation import MEMORY_LIMIT, Cost
+from consilience.inference.triangulation import Cost
 from consilience.network.factor import Factor
-from consilience.network.network import Network
+from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["cost", "joint", "log_probability", "marginals", "probability", "query"]
 
@@ -146,13 +146,16 @@ def joint(net: Network, names: Sequence[str], *, memory_limit: float = MEMORY_LI
 def cost(
     net: Network, names: str | Sequence[str] | None = None, given: Mapping[str, Any] | None = None
 ) -> Cost:
-    """What a query would take, or all marginals if nothing is asked for; nothing is allocated."""
+    """What a query would take, or all marginals if nothing is asked for; nothing is allocated.
+
+    All marginals go through the junction tree of the whole network, whatever is given.
+    """
     evidence = evidence_of(net.variables, given)
-    asked = list(net.variables) if names is None else _asked(net, names)
+    if names is None:
+        return tree_shape(net).cost
+    asked = _asked(net, names)
     factors = factors_of(net, evidence, asked)
     free = [name for name in asked if name not in evidence.known]
-    if names is None:
-        return shape_of(net, factors).cost
     return shape_of(net, connected(factors, free), kept=free).cost
 
 

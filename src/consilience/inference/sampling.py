@@ -28,11 +28,10 @@ from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.junction import compiled
 from consilience.inference.soft import hardened
-from consilience.inference.triangulation import MEMORY_LIMIT
 from consilience.kernels.counting import fold
 from consilience.kernels.sampling import draw_states
 from consilience.kernels.threads import each_part
-from consilience.network.network import Network
+from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["sample"]
 

@@ -21,10 +21,7 @@ from consilience import _check
 from consilience.errors import MemoryLimitError
 from consilience.kernels.ordering import FILL, WEIGHT, WEIGHTED_FILL, greedy_order
 
-__all__ = ["MEMORY_LIMIT", "Cost", "Triangulation", "triangulate"]
-
-MEMORY_LIMIT = 2**31
-"""Bytes that inference may allocate unless told otherwise."""
+__all__ = ["Cost", "Triangulation", "triangulate"]
 
 TRIES = ((1e5, 1), (2e7, 2), (math.inf, 24))
 """Cells of the best tree so far, and how many tries of each cost are worth it."""

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from consilience.inference.triangulation import Cost
     from consilience.network.factor import Factor
 
-__all__ = ["Given", "Network"]
+__all__ = ["MEMORY_LIMIT", "Given", "Network"]
+
+MEMORY_LIMIT = 2**31
+"""Bytes that inference may allocate unless told otherwise."""
 
 Given: TypeAlias = Mapping[str, Any] | None
 """What is known: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})`` by variable."""
@@ -92,53 +95,78 @@ class Network:
             _check.unknown("node", name, self.distributions)
         return self.distributions[name]
 
-    def query(self, names: str | Sequence[str], given: Given = None) -> Factor:
+    def query(
+        self,
+        names: str | Sequence[str],
+        given: Given = None,
+        *,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Factor:
         """Posterior of one variable or joint posterior of several."""
         from consilience.inference.queries import query
 
-        return query(self, names, given)
+        return query(self, names, given, memory_limit=memory_limit)
 
-    def marginals(self, given: Given = None) -> dict[str, Factor]:
+    def marginals(
+        self, given: Given = None, *, memory_limit: float = MEMORY_LIMIT
+    ) -> dict[str, Factor]:
         """Posterior of every variable that is not known."""
         from consilience.inference.queries import marginals
 
-        return marginals(self, given)
+        return marginals(self, given, memory_limit=memory_limit)
 
-    def mpe(self, given: Given = None) -> Explanation:
+    def mpe(self, given: Given = None, *, memory_limit: float = MEMORY_LIMIT) -> Explanation:
         """The most probable states of all variables that are not known."""
         from consilience.inference.explanations import mpe
 
-        return mpe(self, given)
+        return mpe(self, given, memory_limit=memory_limit)
 
-    def map(self, names: Sequence[str], given: Given = None) -> Explanation:
+    def map(
+        self, names: Sequence[str], given: Given = None, *, memory_limit: float = MEMORY_LIMIT
+    ) -> Explanation:
         """The most probable joint state of some variables, the others summed out."""
         from consilience.inference.explanations import map_states
 
-        return map_states(self, names, given)
+        return map_states(self, names, given, memory_limit=memory_limit)
 
-    def probability(self, event: Mapping[str, Any], given: Given = None) -> float:
+    def probability(
+        self,
+        event: Mapping[str, Any],
+        given: Given = None,
+        *,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> float:
         """Probability of states or sets of states, given others."""
         from consilience.inference.queries import probability
 
-        return probability(self, event, given)
+        return probability(self, event, given, memory_limit=memory_limit)
 
-    def log_likelihood(self, table: Table) -> Floats:
+    def log_likelihood(self, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
         """Log probability of what each row records; missing values are summed out."""
         from consilience.inference.batch import log_likelihood
 
-        return log_likelihood(self, table)
+        return log_likelihood(self, table, memory_limit=memory_limit)
 
-    def posteriors(self, table: Table, target: str) -> Floats:
+    def posteriors(
+        self, table: Table, target: str, *, memory_limit: float = MEMORY_LIMIT
+    ) -> Floats:
         """Posterior of the target for each row, shape (rows, states)."""
         from consilience.inference.batch import posteriors
 
-        return posteriors(self, table, target)
+        return posteriors(self, table, target, memory_limit=memory_limit)
 
-    def sample(self, n_rows: int, given: Given = None, seed: Seed = None) -> Table:
+    def sample(
+        self,
+        n_rows: int,
+        given: Given = None,
+        seed: Seed = None,
+        *,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Table:
         """Independent rows drawn from the network."""
         from consilience.inference.sampling import sample
 
-        return sample(self, n_rows, given=given, seed=seed)
+        return sample(self, n_rows, given=given, seed=seed, memory_limit=memory_limit)
 
     def do(self, states: Mapping[str, Any]) -> Network:
         """The network in which these nodes are set from outside: no parents, one certain state."""

@@ -26,8 +26,8 @@ class Record:
         Number of parent states of each family that no row shows: the data say nothing about those
         rows of the table, which hold the prior, or are uniform without one.
     pooling
-        For each family that was counted by source, the log evidence of its counts if the sources were
-        pooled, tied by a hierarchy, or kept apart.
+        For each family that was counted by source, the log evidence of its counts if the sources
+        were pooled, tied by a hierarchy, or kept apart.
     notes
         Anything else a reader should know, one sentence each.
     """
