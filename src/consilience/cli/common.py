@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
 
+    import consilience as cs
+
 __all__ = [
     "Refusal",
     "check_model_path",
     "data_argument",
+    "given_of",
+    "given_option",
     "grid_of",
     "listed",
     "markers",
@@ -93,6 +97,33 @@ missing_option = click.option(
     help="Text that stands for a missing value, instead of '?'; repeatable. An empty field is "
     "always missing.",
 )
+given_option = click.option(
+    "--given",
+    multiple=True,
+    metavar="NODE=STATE",
+    help="What is known; repeatable. NODE=A|B, or the same node again, means one of these states.",
+)
+
+
+def given_of(net: cs.Network, texts: Iterable[str]) -> dict[str, list[str]]:
+    """The states that ``--given`` leaves open, by node.
+
+    What stands after the first ``=`` is a state of the node if the node has it; otherwise it is
+    split at ``|``. A node that is given again may have those states too.
+    """
+    from consilience import _check
+
+    given: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, states = text.partition("=")
+        if not (name and equals and states):
+            raise click.UsageError(f"--given {text!r}: expected NODE=STATE.")
+        _check.known("node", [name], net.variables)
+        variable = net.variables[name]
+        known = variable.discrete_states
+        named = [states] if states in known else states.split("|")
+        given.setdefault(name, []).extend(known[variable.code(state)] for state in named)
+    return given
 
 
 def parts(paths: Sequence[str], source: str | None) -> Any:
@@ -144,14 +175,14 @@ def screen(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, emoji=False, width=width)
 
 
-def grid_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
-    """A table for the screen: the first column to the left, numbers to the right."""
+def grid_of(header: Sequence[str], rows: Iterable[Sequence[str]], *, n_left: int = 1) -> Grid:
+    """A table for the screen: the first columns to the left, numbers to the right."""
     from rich.table import Table as Grid
     from rich.text import Text
 
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for i, name in enumerate(header):
-        grid.add_column(name, justify="right" if i else "left")
+        grid.add_column(Text(name), justify="left" if i < n_left else "right")
     for row in rows:
         grid.add_row(*map(Text, row))  # as text, since names may hold what looks like markup
     return grid

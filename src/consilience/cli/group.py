@@ -14,6 +14,9 @@ from consilience import __version__
 from consilience.cli.convert import convert
 from consilience.cli.demo import demo
 from consilience.cli.learn import learn
+from consilience.cli.mpe import mpe
+from consilience.cli.predict import predict
+from consilience.cli.query import query
 from consilience.cli.sample import sample
 from consilience.cli.score import score
 from consilience.cli.show import show
@@ -35,5 +38,5 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-for command in (learn, sample, convert, show, score, demo):
+for command in (learn, query, mpe, predict, sample, convert, show, score, demo):
     main.add_command(command)

@@ -31,32 +31,38 @@ if TYPE_CHECKING:
     import consilience as cs
     from consilience.data.discretize import Discretizer
     from consilience.parameters.estimator import Estimator
+    from consilience.parameters.strength import Strength
 
 __all__ = ["learn"]
 
-NAIVE_BAYES = "naive-bayes"
+NAIVE_BAYES, TAN = "naive-bayes", "tan"
+HIERARCHICAL = ("hdmcs", "hdmjs", "hds", "adaptive")
 
 
 @click.command()
 @data_argument
 @source_column_option
 @weight_option
-@click.option("--target", metavar="COL", help="The variable that naive Bayes predicts.")
+@click.option("--target", metavar="COL", help="The variable that naive Bayes or TAN predicts.")
 @click.option(
     "--structure",
     metavar="GRAPH",
-    help="A model file, a model string such as '[A][B|A]', or naive-bayes (the default if --target "
-    "is given).",
+    help="A model file, a model string such as '[A][B|A]', tan, or naive-bayes (the default if "
+    "--target is given).",
 )
 @click.option("--by-source", is_flag=True, help="Give every source its own tables.")
 @click.option(
     "--parameters",
-    type=click.Choice(["dirichlet", "mle", "shrinkage"]),
-    default="dirichlet",
-    show_default=True,
-    help="How counts become probabilities.",
+    type=click.Choice(["dirichlet", "mle", "shrinkage", "hdc", *HIERARCHICAL]),
+    help="How counts become probabilities.  [default: dirichlet for one source, hdmcs for several]",
 )
 @click.option("--ess", type=float, help="Size of the Dirichlet prior in rows.  [default: 1]")
+@click.option(
+    "--strength",
+    metavar="S",
+    help="How strongly a hierarchy ties its groups: a number, per-state, or gamma:SHAPE,RATE to "
+    "learn it.  [default: per-state]",
+)
 @missing_option
 @click.option("--discrete", multiple=True, metavar="COL", help="Column to be read as discrete.")
 @click.option("--continuous", multiple=True, metavar="COL", help="Column to be read as continuous.")
@@ -75,8 +81,9 @@ def learn(
     target: str | None,
     structure: str | None,
     by_source: bool,
-    parameters: str,
+    parameters: str | None,
     ess: float | None,
+    strength: str | None,
     missing: tuple[str, ...],
     discrete: tuple[str, ...],
     continuous: tuple[str, ...],
@@ -88,13 +95,14 @@ def learn(
     DATA is a .csv, .csv.gz or .parquet file. Several files are several sources, each named after
     its file; with --source their rows are appended and that column names the sources.
 
-    A structure that does not mention the source pools the sources; --by-source gives each its own
-    tables, and a model string may give the source to some nodes only. The file formats of models
-    are those of 'convert'.
+    Rows of several sources are tied together by a hierarchy unless --parameters says otherwise:
+    dirichlet, mle and shrinkage pool the sources if the structure does not mention them, and
+    --by-source gives each its own tables. A model string may give the source to some nodes only.
+    The file formats of models are those of 'convert'.
 
     \b
     Examples:
-      consilience learn heart.csv --source hospital --target disease -o model.json
+      consilience learn heart.csv --source hospital --target disease --structure tan -o model.json
       consilience learn rome.csv oslo.csv --structure '[smoke][lung|smoke]' --by-source
       consilience learn heart.csv --target disease --discretize age=quantiles:4
     """
@@ -102,7 +110,7 @@ def learn(
 
     if output is not None:
         check_model_path(output)
-    estimator = _estimator(parameters, ess)
+    estimator = _estimator(parameters, ess, strength)
     choices = dict(map(_discretizer, discretize))
     with screen(stderr=True).status("Reading"):
         table = cs.read(
@@ -125,14 +133,40 @@ def learn(
     _summarise(net, table, output)
 
 
-def _estimator(parameters: str, ess: float | None) -> Estimator:
+def _estimator(parameters: str | None, ess: float | None, strength: str | None) -> Estimator | None:
+    """The estimator that was asked for; None leaves the choice to the library."""
     import consilience as cs
 
-    if ess is not None and parameters != "dirichlet":
+    if ess is not None and parameters not in (None, "dirichlet"):
         raise click.UsageError("--ess goes with --parameters dirichlet.")
-    if parameters == "mle":
-        return cs.MLE()
-    return cs.Shrinkage() if parameters == "shrinkage" else cs.Dirichlet(ess=ess)
+    if strength is not None and parameters not in HIERARCHICAL:
+        raise click.UsageError(f"--strength goes with --parameters {', '.join(HIERARCHICAL)}.")
+    if parameters is None and ess is None:
+        return None
+    if parameters in HIERARCHICAL:
+        choices = {"hdmcs": cs.HDMCS, "hdmjs": cs.HDMJS, "hds": cs.HDS, "adaptive": cs.Adaptive}
+        return choices[parameters](s=_strength(strength))
+    plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC}
+    return plain[parameters]() if parameters in plain else cs.Dirichlet(ess=ess)
+
+
+def _strength(text: str | None) -> Strength:
+    import consilience as cs
+
+    kind, _, value = (text or "per-state").partition(":")
+    try:
+        if kind == "per-state":
+            return cs.PerState(float(value or 1))
+        if kind == "gamma":
+            shape, rate = map(float, value.split(","))
+            return cs.Gamma(shape, rate)
+        return float(kind)
+    except ConsilienceError:
+        raise
+    except ValueError:
+        raise click.UsageError(
+            f"--strength {text!r}: expected a number, per-state or gamma:4,0.1."
+        ) from None
 
 
 def _discretizer(text: str) -> tuple[str, Discretizer]:
@@ -164,18 +198,18 @@ def _dag(structure: str | None, target: str | None, table: cs.Table) -> cs.DAG:
 
     if structure is None and target is None:
         raise click.UsageError("say the graph with --structure, or give --target for naive Bayes.")
-    if structure is None or structure == NAIVE_BAYES:
+    if structure in (None, NAIVE_BAYES, TAN):
         if target is None:
-            raise click.UsageError(f"--structure {NAIVE_BAYES} needs --target.")
-        return cs.naive_bayes(table, target)
+            raise click.UsageError(f"--structure {structure} needs --target.")
+        return cs.tan(table, target) if structure == TAN else cs.naive_bayes(table, target)
     if target is not None:
-        raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} only.")
+        raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} or {TAN} only.")
     if structure.lstrip().startswith("["):
         return cs.DAG.parse(structure)
     if not Path(structure).is_file():
         raise Refusal(
             f"--structure {structure!r} is not a file, nor a model string such as '[A][B|A]', "
-            f"nor {NAIVE_BAYES!r}."
+            f"nor {NAIVE_BAYES!r} or {TAN!r}."
         )
     return cs.load(structure).dag
 

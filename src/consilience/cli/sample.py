@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from consilience.cli.common import source_node_option, spoken
+from consilience.cli.common import given_of, given_option, source_node_option, spoken
 
 __all__ = ["sample"]
 
@@ -19,9 +18,7 @@ __all__ = ["sample"]
 @click.option(
     "--seed", type=click.IntRange(min=0), help="A whole number: the same rows every time."
 )
-@click.option(
-    "--given", multiple=True, metavar="NODE=STATE", help="A state fixed in all rows; repeatable."
-)
+@given_option
 @source_node_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
 @spoken
@@ -35,8 +32,8 @@ def sample(
 ) -> None:
     """Draw rows from a network.
 
-    N rows are printed as csv, or written to the file named by -o. A node can be given if it has no
-    parents or if they are all given too; the source always can.
+    N rows are printed as csv, or written to the file named by -o. What is given holds in all of
+    them; the others follow their distribution given that.
 
     \b
     Examples:
@@ -48,22 +45,10 @@ def sample(
 
     if output is not None:
         check_rows_path(output)
-    fixed = _given(given)
-    rows = cs.load(model, source=source).sample(n, given=fixed, seed=seed)
+    net = cs.load(model, source=source)
+    rows = net.sample(n, given=given_of(net, given), seed=seed)
     if output is None:
         write_csv(rows, sys.stdout.buffer)
     else:
         write_rows(rows, output)
         click.echo(f"{n:,} rows written to {output}")
-
-
-def _given(texts: Iterable[str]) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for text in texts:
-        name, equals, state = text.partition("=")
-        if not (name and equals and state):
-            raise click.UsageError(f"--given {text!r}: expected NODE=STATE.")
-        if name in given:
-            raise click.UsageError(f"--given {text!r}: {name!r} is given twice.")
-        given[name] = state
-    return given

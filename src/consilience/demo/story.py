@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +16,22 @@ from rich.table import Table as Grid
 
 import consilience as cs
 from consilience._typing import Floats
-from consilience.demo.differences import Difference, differences
 from consilience.demo.hospitals import REASONS, SOURCE, STATES, make_hospitals
+from consilience.parameters.estimator import Estimator
 from consilience.show.text import outline
 
-__all__ = ["DAG", "by_source", "compare", "tell"]
+__all__ = ["DAG", "WAYS", "compare", "tell"]
 
 DAG = cs.DAG.parse(
     "[age][sex][smoking|sex][diabetes|age][hypertension|age][disease|age:smoking]"
     "[chest_pain|disease:diabetes][ecg|disease:hypertension][troponin|disease]"
 )
 
-PRIOR = cs.Dirichlet(per_cell=1)
+WAYS: dict[str, Estimator] = {
+    "pooled": cs.Pooled(cs.Dirichlet(per_cell=1)),
+    "separate": cs.Separate(cs.Dirichlet(per_cell=1)),
+    "hierarchical": cs.HDMCS(s=cs.Gamma(4, 0.1)),
+}
 N_FOLDS = 5
 
 
@@ -37,11 +41,10 @@ def tell(console: Console, *, svg_path: Path | None = None) -> None:
     console.print("[bold]Five hospitals, one network[/]")
     table = cs.read(make_hospitals(), source=SOURCE, states=STATES)
     tell_data(console, table)
-    found = differences(table, DAG)
-    tell_differences(console, found)
+    net = cs.fit(DAG, table, WAYS["hierarchical"])
+    tell_differences(console, net)
     tell_comparison(console, table, compare(table))
-    net = cs.fit(by_source(DAG, worthwhile(found)), table, PRIOR)
-    tell_network(console, net)
+    tell_answers(console, net)
     tell_files(console, net, svg_path)
     seconds = time.perf_counter() - start
     console.print(f"\nAll this took {seconds:.1f} s (a first run also compiles and takes longer).")
@@ -52,13 +55,12 @@ def tell_data(console: Console, table: cs.Table) -> None:
     _heading(console, "1. The data")
     console.print(str(table.describe()), markup=False)
     gaps = [name for name in table.variables if any(m[name] for m in table.missing.values())]
-    complete = is_complete(table)
-    grid = _grid("hospital", "rows", "complete", *gaps)
+    grid = _grid("hospital", "rows", *gaps)
     for f, hospital in enumerate(table.sources):
         rows = np.equal(table.column(SOURCE), f)
         shares = [_percent(table.missing[hospital][name]) for name in gaps]
-        grid.add_row(hospital, f"{rows.sum():,}", f"{(rows & complete).sum():,}", *shares)
-    console.print("\nRows, complete rows, and the share missing in each column with gaps:\n")
+        grid.add_row(hospital, f"{rows.sum():,}", *shares)
+    console.print("\nRows, and the share missing in each column with gaps:\n")
     console.print(grid)
     never = [
         f"The {hospital} hospital never recorded {name}."
@@ -69,22 +71,20 @@ def tell_data(console: Console, table: cs.Table) -> None:
     console.print(*never)
 
 
-def tell_differences(console: Console, found: Iterable[Difference]) -> None:
-    """Which families differ between the hospitals by more than chance would have it."""
+def tell_differences(console: Console, net: cs.Network) -> None:
+    """Which families differ between the hospitals, by the evidence for sharing their tables."""
     _heading(console, "2. Where the hospitals differ")
     console.print(
-        "For each family: how much better tables of their own would fit the hospitals, how many\n"
-        "parameters that would cost, and what is left after the penalty of BIC (all in nats).\n"
+        "How much more probable the rows are if the hospitals' tables are tied together but may\n"
+        "differ, or are separate, than if all hospitals share one table (log evidence, nats).\n"
     )
-    grid = _grid("family", "gain", "extra", "worth", "verdict", left=("family", "verdict"))
-    for one in found:
-        verdict = "own tables pay" if one.worth > 0 else "one table will do"
-        parents = f" | {', '.join(one.family.parents)}" if one.family.parents else ""
+    grid = _grid("family", "hierarchical", "separate", "verdict", left=("family", "verdict"))
+    for child, gain in sorted(gains(net).items(), key=lambda item: -max(item[1].values())):
+        parents = net.dag.without(SOURCE).parents(child)
+        verdict = "the hospitals differ" if max(gain.values()) > 0 else "one table will do"
         grid.add_row(
-            f"{one.family.child}{parents}",
-            f"{one.gain:.0f}",
-            str(one.n_extra),
-            f"{one.worth:+.0f}",
+            f"{child}{' | ' if parents else ''}{', '.join(parents)}",
+            *(f"{gain[way]:+.0f}" for way in ("hierarchical", "separate")),
             verdict,
         )
     console.print(grid)
@@ -95,52 +95,53 @@ def tell_differences(console: Console, found: Iterable[Difference]) -> None:
 
 def tell_comparison(console: Console, table: cs.Table, scores: Mapping[str, Floats]) -> None:
     """How well each way of sharing predicts rows that were not used to fit it."""
-    _heading(console, "3. One table for all hospitals, or one for each?")
+    _heading(console, "3. One table for all hospitals, one for each, or something between?")
     console.print(
-        f"Mean log-likelihood of a complete row, held out in one of {N_FOLDS} folds; higher is "
-        "better.\n"
+        f"Mean log-likelihood of a row, held out in one of {N_FOLDS} folds, what is missing\n"
+        "summed out; higher is better.\n"
     )
     grid = _grid("hospital", "rows", *scores)
-    means = {}
-    for f, hospital in enumerate(table.sources):
-        rows = np.equal(table.column(SOURCE), f) & is_complete(table)
-        if rows.any():
-            means[hospital] = {way: float(score[rows].mean()) for way, score in scores.items()}
-            best = max(means[hospital].values())
-            shown = [_starred(mean, best) for mean in means[hospital].values()]
-        else:
-            shown = ["-"] * len(scores)
+    everything = np.ones(table.n_rows, bool)
+    parts = [(h, np.equal(table.column(SOURCE), f)) for f, h in enumerate(table.sources)]
+    for hospital, rows in [*parts, ("all", everything)]:
+        means = [float(score[rows].mean()) for score in scores.values()]
+        shown = [_starred(mean, max(means)) for mean in means]
         grid.add_row(hospital, f"{rows.sum():,}", *shown)
     console.print(grid)
-    for better, worse in (("own", "pooled"), ("pooled", "own")):
-        which = [name for name, mean in means.items() if mean[better] > mean[worse]]
-        console.print(
-            f"{better.capitalize()} tables beat {worse} ones in: {', '.join(which) or '-'}."
-        )
     console.print(
         "A hospital with many rows can afford tables of its own; one with few is better served by\n"
-        "the rows of all. The mixed network has own tables only for the families of section 2."
+        "the rows of all. The hierarchy learns from the rows how strongly to tie them together."
     )
 
 
-def tell_network(console: Console, net: cs.Network) -> None:
-    """The mixed network: its graph, and how sure it is of one probability in each hospital."""
-    _heading(console, "4. The mixed network")
+def tell_answers(console: Console, net: cs.Network) -> None:
+    """The network, and one question asked for every hospital, an unknown one and a new one."""
+    _heading(console, "4. One network answers for every hospital")
     console.print(repr(net) + "\n", markup=False)
-    console.print(outline(net), markup=False)
+    console.print(outline(net.dag.without(SOURCE)), markup=False)
     low, high = cs.intervals(net, "disease", level=0.95)
-    age, smoking, yes = (net.variables[n].code(s) for n, s in CASE)
+    case = {"age": "50-69", "smoking": "yes"}
+    yes = net.variables["disease"].code("yes")
     grid = _grid("hospital", "P(disease)", "95 % interval")
     for f, hospital in enumerate(net.variables[SOURCE].discrete_states):
-        cell = (f, age, smoking, yes)
-        grid.add_row(
-            hospital, f"{net['disease'].table[cell]:.2f}", f"{low[cell]:.2f} to {high[cell]:.2f}"
-        )
-    console.print("\nDisease in a smoker aged 50-69; few rows make wide intervals:\n")
+        cell = (f, *(net.variables[name].code(state) for name, state in case.items()), yes)
+        belief = net.query("disease", given={**case, SOURCE: hospital})
+        grid.add_row(hospital, f"{belief['yes']:.2f}", f"{low[cell]:.2f} to {high[cell]:.2f}")
+    unknown = net.query("disease", given=case)
+    grid.add_row("(not known)", f"{unknown['yes']:.2f}", "")
+    console.print("\nDisease in a smoker aged 50-69; few rows make wide intervals, and a hospital")
+    console.print("never seen before ('new_source') has what the others have in common:\n")
     console.print(grid)
 
 
-CASE = (("age", "50-69"), ("smoking", "yes"), ("disease", "yes"))
+def gains(net: cs.Network) -> dict[str, dict[str, float]]:
+    """Log evidence of tied and of separate tables less that of pooled ones, for each family."""
+    return {
+        child: {
+            way: value - evidence["pooled"] for way, value in evidence.items() if way != "pooled"
+        }
+        for child, evidence in net.record.pooling.items()
+    }
 
 
 def tell_files(console: Console, net: cs.Network, svg_path: Path | None) -> None:
@@ -154,47 +155,25 @@ def tell_files(console: Console, net: cs.Network, svg_path: Path | None) -> None
         f"model    {model}", f"picture  {picture}", sep="\n", markup=False, soft_wrap=True
     )
     console.print("\nTry next:")
-    for command in (f"show {model} --node troponin", f"sample {model} 5 --given {SOURCE}=island"):
+    for command in (
+        f"show {model} --node troponin",
+        f"query {model} disease --given {SOURCE}=new_source --given troponin=high",
+        f"sample {model} 5 --given {SOURCE}=island",
+    ):
         console.print(f"  consilience {command}", markup=False, soft_wrap=True)
 
 
 def compare(table: cs.Table) -> dict[str, Floats]:
-    """Log-likelihood of each held-out complete row given its hospital, for three ways of sharing.
-
-    Rows that are not complete get zero. The families of the mixed network are chosen anew in every
-    fold, without the rows that are held out.
-    """
-    ways: dict[str, Callable[[cs.Table], cs.DAG]] = {
-        "pooled": lambda _: DAG,
-        "own": lambda _: by_source(DAG, DAG.nodes),
-        "mixed": lambda rows: by_source(DAG, worthwhile(differences(rows, DAG))),
-    }
-    scores = {way: np.zeros(table.n_rows) for way in ways}
+    """Log-likelihood of each held-out row given its hospital, for three ways of sharing."""
+    scores = {way: np.zeros(table.n_rows) for way in WAYS}
     fold = np.arange(table.n_rows) % N_FOLDS
     for k in range(N_FOLDS):
-        training, held_out = table.take(fold != k), (fold == k) & is_complete(table)
-        rows = table.take(held_out)
-        for way, graph in ways.items():
-            net = cs.fit(graph(training), training, PRIOR)
-            share = np.log(net[SOURCE].table)[rows.source_codes]
-            scores[way][held_out] = net.log_likelihood(rows) - share
+        training, held_out = table.take(fold != k), table.take(fold == k)
+        for way, estimator in WAYS.items():
+            net = cs.fit(DAG, training, estimator)
+            share = np.log(net[SOURCE].table)[held_out.source_codes]
+            scores[way][fold == k] = net.log_likelihood(held_out) - share
     return scores
-
-
-def by_source(dag: cs.DAG, children: Iterable[str]) -> cs.DAG:
-    """The graph in which the hospital is a parent of these nodes."""
-    arcs = [(SOURCE, child) for child in children]
-    return cs.DAG([*arcs, *dag.arcs], nodes=[SOURCE, *dag.nodes])
-
-
-def worthwhile(found: Iterable[Difference]) -> list[str]:
-    """The children of the families for which own tables pay."""
-    return [one.family.child for one in found if one.worth > 0]
-
-
-def is_complete(table: cs.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether nothing is missing, for each row."""
-    return np.all([column >= 0 for column in table.columns.values()], axis=0)
 
 
 def _heading(console: Console, text: str) -> None:

@@ -1,5 +1,6 @@
 """Networks and graphs made visible: text for a terminal, SVG, matplotlib."""
 
+from consilience.show.calibration import plot_calibration
 from consilience.show.layout import Box, Layout, layout
 from consilience.show.plot import plot_graph, plot_sources
 from consilience.show.svg import svg
@@ -11,6 +12,7 @@ __all__ = [
     "describe_network",
     "layout",
     "outline",
+    "plot_calibration",
     "plot_graph",
     "plot_sources",
     "svg",

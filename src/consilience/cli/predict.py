@@ -1,0 +1,150 @@
+"""``consilience predict``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from consilience.cli.common import (
+    Refusal,
+    listed,
+    markers,
+    missing_option,
+    print_facts,
+    screen,
+    spoken,
+)
+
+if TYPE_CHECKING:
+    import consilience as cs
+    from consilience._typing import Codes, Floats
+
+__all__ = ["predict"]
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--target", required=True, metavar="NODE", help="The node to predict.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@click.option(
+    "--source",
+    metavar="COL",
+    help="Column that names the source of each row, if it is not named as in the model.",
+)
+@missing_option
+@spoken
+def predict(
+    model: str,
+    data: str,
+    target: str,
+    output: Path | None,
+    source: str | None,
+    missing: tuple[str, ...],
+) -> None:
+    """Predict a node for every row of a file.
+
+    For each row, in their order: the most probable state ('predicted') and the probability of every
+    state, 'P(state)', given all other nodes that the row records. They are printed as csv, or
+    written to the file named by -o. Missing values are summed out, so is a source that is not
+    recorded; columns that are no nodes are not read. A row whose values exclude every state of the
+    target gets no prediction.
+
+    If the file has a column of the target, it is not used to predict but to say how good the
+    predictions are: the share that is right, and the mean of -log P(true state).
+
+    \b
+    Example:
+      consilience predict model.json new.csv --target disease -o predictions.csv
+    """
+    import consilience as cs
+    from consilience import _check
+    from consilience.data.align import aligned_codes
+    from consilience.data.write import check_rows_path, write_csv, write_rows
+
+    if output is not None:
+        check_rows_path(output)
+    net = cs.load(model)
+    _check.known("node", [target], net.variables)
+    with screen(stderr=True).status("Reading"):
+        table = _read(net, data, source, markers(missing))
+    with screen(stderr=True).status("Predicting"):
+        posteriors = net.posteriors(table, target)
+    rows = _predictions(net.variables[target], posteriors)
+    if output is None:
+        write_csv(rows, sys.stdout.buffer)
+    else:
+        write_rows(rows, output)
+    facts = {"rows": f"{table.n_rows:,}"}
+    if unrecorded := [name for name in net.variables if name != target and _is_empty(table, name)]:
+        facts["no values of"] = f"{listed(unrecorded)} (summed out)"
+    facts |= _quality(posteriors, aligned_codes(table, net.variables[target]))
+    if output is not None:
+        facts["written to"] = str(output)
+    print_facts(screen(stderr=output is None), facts)
+
+
+def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]) -> cs.Table:
+    """The rows as variables of the network; its source is one of them, or a column of any name."""
+    import consilience as cs
+
+    if source is None:
+        return cs.read(path, schema=net.variables, missing=missing)
+    if net.source is None:
+        raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
+    others = {name: v for name, v in net.variables.items() if name != net.source}
+    if source in others:
+        raise Refusal(f"--source {source!r} is another node; the source is {net.source!r}.")
+    table = cs.read(path, schema=others, source=source, missing=missing)
+    schema = cs.Schema(table.variables, cs.Variable(net.source, table.sources))
+    return cs.Table(schema, table.columns, table.source_codes)
+
+
+def _is_empty(table: cs.Table, name: str) -> bool:
+    return bool((table.column(name) < 0).all())
+
+
+def _predictions(variable: cs.Variable, posteriors: Floats) -> cs.Table:
+    """Most probable state and all probabilities as columns; nothing where nothing is possible."""
+    import numpy as np
+
+    import consilience as cs
+    from consilience.data.table import code_type
+
+    is_possible = posteriors.sum(axis=1) > 0
+    codes = np.where(is_possible, posteriors.argmax(axis=1), -1)
+    numbers = np.where(is_possible[:, None], posteriors, np.nan)
+    predicted = cs.Variable("predicted", variable.states, ordered=variable.ordered)
+    variables, columns = [predicted], {"predicted": codes.astype(code_type(variable.n_states))}
+    for k, state in enumerate(variable.discrete_states):
+        variables.append(cs.Variable(f"P({state})"))
+        columns[f"P({state})"] = numbers[:, k]
+    return cs.Table(cs.Schema({v.name: v for v in variables}), columns)
+
+
+def _quality(posteriors: Floats, truth: Codes) -> dict[str, str]:
+    """How many rows are impossible, and how good the others are where the truth is known."""
+    import numpy as np
+
+    facts = {}
+    is_possible = posteriors.sum(axis=1) > 0
+    if not is_possible.all():
+        n_impossible = int((~is_possible).sum())
+        facts["impossible"] = f"{n_impossible:,} rows; they have no prediction"
+    counted = is_possible & (truth >= 0)
+    if counted.any():
+        chosen, true = posteriors[counted], truth[counted]
+        of_truth = chosen[np.arange(len(true)), true]
+        n_excluded = int((of_truth == 0).sum())
+        loss = -np.log(of_truth[of_truth > 0]).sum() / len(true)
+        facts["target known"] = f"{len(true):,} rows"
+        facts["accuracy"] = f"{(chosen.argmax(axis=1) == true).mean():.4f}"
+        facts["log loss"] = (
+            f"infinite: the true state of {n_excluded:,} rows was held impossible"
+            if n_excluded
+            else f"{loss:.4f}"
+        )
+    return facts

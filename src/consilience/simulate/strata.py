@@ -1,0 +1,146 @@
+r"""Subsamples that keep the shares of strata: the joint states of some variables and the source.
+
+Of :math:`M` rows, of which stratum :math:`s` has :math:`m_s`, a subsample of :math:`N` rows should
+have the quota :math:`N m_s / M` of each stratum. :func:`stratified_subsample` rounds it by largest
+remainders. :func:`stratified_order` gives training sets of growing size, each within the next: a
+shuffle in which *every* prefix has the quota of every stratum, rounded down or up. Row :math:`j` of
+a stratum may then stand no earlier than place :math:`\lfloor (j-1) M / m_s \rfloor + 1` and no
+later than :math:`\lceil j M / m_s \rceil`; taking always the row that must stand soonest keeps all
+these bounds (Steiner and Yeomans 1993), which no rounding by remainders does.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Integers, Seed
+from consilience.data.table import Table
+from consilience.errors import InputError
+
+__all__ = ["stratified_order", "stratified_subsample"]
+
+
+def stratified_subsample(
+    table: Table, n_rows: int, *, by: Sequence[str], seed: Seed = None
+) -> Table:
+    """A random subsample that keeps the shares of the strata, its rows in their old order.
+
+    Shares are rounded by largest remainders, ties in the order of the states. Every stratum that
+    has rows keeps at least one if there are no more strata than ``n_rows``; what that takes is
+    taken from the other strata in proportion.
+
+    Parameters
+    ----------
+    table
+        The rows; each counts once, whatever its weight.
+    n_rows
+        Size of the subsample.
+    by
+        Discrete variables whose joint states, within each source, are the strata. A missing value
+        counts as one more state.
+    seed
+        An int, a NumPy generator, or None for fresh entropy.
+    """
+    _check.whole("stratified_subsample", at_least=0, n_rows=n_rows)
+    if n_rows > table.n_rows:
+        raise InputError(
+            f"stratified_subsample: n_rows must be at most the {table.n_rows:,} rows of the table, "
+            f"got {n_rows:,}.",
+            parameter="n_rows",
+        )
+    strata = _strata(table, by)
+    sizes = apportion(n_rows, [len(rows) for rows in strata])
+    rng = _check.generator(seed)
+    chosen = [rng.permutation(rows)[:n] for rows, n in zip(strata, sizes, strict=True)]
+    return table.take(np.sort(np.concatenate([np.empty(0, np.int64), *chosen])))
+
+
+def stratified_order(table: Table, *, by: Sequence[str], seed: Seed = None) -> Integers:
+    """A shuffle of the row positions whose prefixes all keep the shares of the strata.
+
+    A prefix of any length has the quota of every stratum, rounded down or up; so has what follows
+    it. A stratum whose quota is below one row may be absent: to put it in would push out others,
+    and all shorter prefixes with them.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"ill": ["no", "no", "no", "yes"] * 25})
+    >>> order = stratified_order(table, by=["ill"], seed=1)
+    >>> [int(table.column("ill")[order[:n]].sum()) for n in (4, 8, 40)]
+    [1, 2, 10]
+    """
+    strata = _strata(table, by)
+    rng = _check.generator(seed)
+    shuffled = [rng.permutation(strata[k]) for k in rng.permutation(len(strata))]
+    turns = _turns([len(rows) for rows in shuffled])
+    order = np.empty(table.n_rows, np.int64)
+    for k, rows in enumerate(shuffled):
+        order[turns == k] = rows
+    return order
+
+
+def apportion(total: int, sizes: Sequence[int]) -> list[int]:
+    """Whole numbers with this total in proportion to the sizes, none of them 0 if that can be."""
+    answer, free = [0] * len(sizes), list(range(len(sizes)))
+    has_room = total >= len(sizes)
+    while has_room:
+        whole = sum(sizes[k] for k in free)
+        small = [k for k in free if total * sizes[k] < whole]
+        if not small:
+            break
+        for k in small:
+            answer[k] = 1
+        total -= len(small)
+        free = [k for k in free if not answer[k]]
+    for k, n in zip(free, _largest_remainders(total, [sizes[k] for k in free]), strict=True):
+        answer[k] = n
+    return answer
+
+
+def _largest_remainders(total: int, sizes: Sequence[int]) -> list[int]:
+    """Quotas rounded down, and one more for those with the largest remainders."""
+    whole = sum(sizes)
+    quotas = [divmod(total * size, whole) for size in sizes]
+    answer = [quota for quota, _ in quotas]
+    by_remainder = sorted(range(len(sizes)), key=lambda k: -quotas[k][1])
+    for k in by_remainder[: total - sum(answer)]:
+        answer[k] += 1
+    return answer
+
+
+def _strata(table: Table, by: Sequence[str]) -> list[Integers]:
+    """Row positions of each stratum that has rows, in the order of the states, missing first."""
+    names = [*by, *([] if table.source is None or table.source in by else [table.source])]
+    code = np.zeros(table.n_rows, np.int64)
+    for name in names:
+        n_states = table.schema[name].n_states
+        joint = code * (n_states + 1) + table.column(name) + 1
+        _, code = np.unique(joint, return_inverse=True)  # dense again, so that it cannot overflow
+    order = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code))
+    return np.split(order, ends[:-1]) if table.n_rows else []
+
+
+def _turns(sizes: Sequence[int]) -> Integers:
+    """Which stratum stands at each place; the bounds of the module's docstring hold."""
+    n_rows = sum(sizes)
+    turns = np.empty(n_rows, np.int64)
+    taken = [0] * len(sizes)
+    waiting = [(0, k) for k in range(len(sizes))]  # (place before the earliest allowed, stratum)
+    heapq.heapify(waiting)
+    ready: list[tuple[int, int]] = []  # (last allowed place, stratum)
+    for place in range(n_rows):
+        while waiting and waiting[0][0] <= place:
+            k = heapq.heappop(waiting)[1]
+            heapq.heappush(ready, (-(-(taken[k] + 1) * n_rows // sizes[k]), k))
+        k = heapq.heappop(ready)[1]
+        turns[place] = k
+        taken[k] += 1
+        if taken[k] < sizes[k]:
+            heapq.heappush(waiting, (taken[k] * n_rows // sizes[k], k))
+    return turns

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import consilience as cs
+from consilience.errors import InputError, UnknownNameError
+from consilience.simulate import stratified_order, stratified_subsample
+from consilience.simulate.strata import _turns, apportion
+
+sizes = st.lists(st.integers(1, 40), min_size=1, max_size=7)
+
+
+def table_of(counts):
+    """Rows of every (source, class, number), shuffled, with their position as a column."""
+    rows = [key for key, n in counts.items() for _ in range(n)]
+    order = np.random.default_rng(0).permutation(len(rows))
+    columns = zip(*(rows[i] for i in order), strict=True)
+    names = ("source", "class", "extra")
+    frame = dict(zip(names, map(list, columns), strict=True))
+    return cs.read(frame, source="source", discrete=["class", "extra"])
+
+
+def strata(table):
+    states = table.variables["class"].states
+    sources = [table.sources[code] for code in table.source_codes]
+    classes = [states[code] for code in table.column("class")]
+    return Counter(zip(sources, classes, strict=True))
+
+
+SMALL = table_of(
+    {("a", "no", "u"): 50, ("a", "yes", "u"): 30, ("b", "no", "v"): 19, ("b", "yes", "u"): 1}
+)
+
+
+@given(sizes=sizes, share=st.floats(0, 1))
+def test_an_apportionment_has_its_total_and_rounds_the_quotas(sizes, share):
+    total = round(share * sum(sizes))
+    found = apportion(total, sizes)
+    assert sum(found) == total
+    quotas = [Fraction(total * size, sum(sizes)) for size in sizes]
+    if total < len(sizes) or min(quotas) >= 1:
+        assert all(abs(n - quota) < 1 for n, quota in zip(found, quotas, strict=True))
+    assert all(0 <= n <= size for n, size in zip(found, sizes, strict=True))
+    assert total < len(sizes) or min(found) >= 1
+
+
+def test_remainders_decide_who_is_rounded_up():
+    assert apportion(10, [62, 24, 14]) == [6, 3, 1]  # quotas 6.2, 2.4 and 1.4: the first of a tie
+    assert apportion(10, [55, 25, 20]) == [6, 2, 2]
+    assert apportion(20, [1000, 1000, 1]) == [10, 9, 1]
+
+
+@given(sizes=sizes)
+@settings(deadline=None)
+def test_every_prefix_has_the_quota_of_every_stratum_rounded_down_or_up(sizes):
+    turns = _turns(sizes)
+    seen = np.cumsum(turns[:, None] == np.arange(len(sizes)), axis=0)
+    places = np.arange(1, len(turns) + 1)[:, None]
+    whole = sum(sizes)
+    below, above = places * sizes // whole, -(-places * np.array(sizes) // whole)
+    assert np.all((below <= seen) & (seen <= above))
+
+
+def test_prefixes_keep_the_shares_of_class_and_source():
+    order = stratified_order(SMALL, by=["class"], seed=1)
+    assert sorted(order) == list(range(100))
+    for n in range(101):
+        counts = strata(SMALL.take(order[:n]))
+        assert all(abs(counts[key] - n * size / 100) < 1 for key, size in strata(SMALL).items())
+
+
+def test_two_seeds_give_different_orders_and_one_seed_the_same():
+    one, two, other = (stratified_order(SMALL, by=["class"], seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_a_subsample_keeps_shares_and_the_smallest_stratum():
+    found = stratified_subsample(SMALL, 20, by=["class"], seed=1)
+    # One row for the last; the other 19 have the quotas 9.60, 5.76 and 3.65.
+    assert strata(found) == {("a", "no"): 9, ("a", "yes"): 6, ("b", "no"): 4, ("b", "yes"): 1}
+    assert found.n_rows == 20
+    assert found.schema is SMALL.schema
+
+
+def test_every_row_is_taken_as_often_as_any_other_of_its_stratum():
+    rows = cs.read({"row": [f"r{i}" for i in range(12)], "class": ["u"] * 8 + ["v"] * 4})
+    seen = Counter()
+    for seed in range(600):
+        seen.update(stratified_subsample(rows, 6, by=["class"], seed=seed).column("row").tolist())
+    # 600 draws of probability 1/2: 4 standard deviations are 49.
+    assert all(abs(seen[row] - 300) < 49 for row in range(12))
+
+
+def test_the_whole_table_and_no_rows_are_subsamples():
+    assert strata(stratified_subsample(SMALL, 100, by=["class"], seed=1)) == strata(SMALL)
+    assert stratified_subsample(SMALL, 0, by=["class"], seed=1).n_rows == 0
+    empty = SMALL.take(slice(0, 0))
+    assert stratified_order(empty, by=["class"], seed=1).tolist() == []
+    assert stratified_subsample(empty, 0, by=[], seed=1).n_rows == 0
+
+
+def test_missing_values_are_a_stratum_of_their_own():
+    table = cs.read({"class": ["u", "v", None, None] * 5})
+    found = stratified_subsample(table, 8, by=["class"], seed=1).column("class")
+    assert Counter(found.tolist()) == {-1: 4, 0: 2, 1: 2}
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(
+        InputError, match="n_rows must be at most the 100 rows of the table, got 101"
+    ):
+        stratified_subsample(SMALL, 101, by=["class"])
+    with pytest.raises(UnknownNameError, match="unknown variable 'klass'"):
+        stratified_order(SMALL, by=["klass"])
+    with pytest.raises(InputError, match="'age' is continuous"):
+        stratified_order(cs.read({"age": [1.5, 2.5]}), by=["age"])
