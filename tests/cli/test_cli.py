@@ -37,7 +37,8 @@ def model(tmp_path: Path) -> str:
         source="hospital",
     )
     path = tmp_path / "model.json"
-    cs.save(cs.fit(cs.DAG([("hospital", "smoke"), ("smoke", "cough")]), table), path)
+    dag = cs.DAG([("hospital", "smoke"), ("smoke", "cough")])
+    cs.save(cs.fit(dag, table, cs.Dirichlet(ess=1)), path)
     return str(path)
 
 
@@ -112,7 +113,7 @@ def test_an_interrupt_exits_with_130(monkeypatch, model):
 def test_a_target_alone_means_naive_bayes(rows, tmp_path):
     out = tmp_path / "model.json"
     text = passed("learn", rows, "--source", "hospital", "--target", "cough", "--discrete", "age",
-                  "-o", out)  # fmt: skip
+                  "--parameters", "dirichlet", "-o", out)  # fmt: skip
     net = cs.load(out)
     assert net.dag.arcs == (("cough", "smoke"), ("cough", "age"))
     assert net.source == "hospital"
@@ -120,7 +121,8 @@ def test_a_target_alone_means_naive_bayes(rows, tmp_path):
 
 
 def test_the_summary_counts_rows_sources_and_gaps(rows):
-    text = passed("learn", rows, "--source", "hospital", "--structure", "[smoke][cough|smoke]")
+    text = passed("learn", rows, "--source", "hospital", "--structure", "[smoke][cough|smoke]",
+                  "--ess", "1")  # fmt: skip
     assert "rows        4" in text
     assert "2 in 'hospital': north, south" in text
     assert "parameters  4" in text
@@ -130,14 +132,15 @@ def test_the_summary_counts_rows_sources_and_gaps(rows):
 
 
 def test_a_structure_without_the_source_is_said_to_be_pooled(rows):
-    text = passed("learn", rows, "--source", "hospital", "--structure", "[smoke]")
+    text = passed("learn", rows, "--source", "hospital", "--structure", "[smoke]",
+                  "--parameters", "mle")  # fmt: skip
     assert "pooled over the 2 sources; --by-source gives each its own" in text
 
 
 def test_by_source_makes_the_source_the_first_parent_of_every_node(rows, tmp_path):
     out = tmp_path / "m.json"
     text = passed("learn", rows, "--source", "hospital", "--structure", "[smoke][cough|smoke]",
-                  "--by-source", "-o", out)  # fmt: skip
+                  "--by-source", "--ess", "1", "-o", out)  # fmt: skip
     net = cs.load(out)
     assert (net["smoke"].parents, net["cough"].parents) == (("hospital",), ("hospital", "smoke"))
     assert "Each of the 2 sources has tables of its own" in text
@@ -266,8 +269,8 @@ def test_options_that_do_not_go_together_are_named(rows, options, said):
 
 
 def test_a_structure_that_is_nothing_known_is_refused(rows):
-    text = refused("learn", rows, "--structure", "tan")
-    assert "'tan' is not a file, nor a model string such as '[A][B|A]', nor 'naive-bayes'" in text
+    text = refused("learn", rows, "--structure", "tree")
+    assert "'tree' is not a file, nor a model string such as '[A][B|A]', nor 'naive-bayes'" in text
 
 
 # sample

@@ -89,4 +89,5 @@ def test_the_story_ends_with_a_model_and_a_picture(tmp_path, monkeypatch):
     assert "The valley hospital never recorded ecg." in text
     assert "new_source" in text
     assert str(model) in text
-    assert max(map(len, text.splitlines())) <= 100 + len(str(tmp_path))
+    narrow = [line for line in text.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, narrow)) <= 100

@@ -58,7 +58,9 @@ def test_the_strength_is_said_in_one_word(rows, strength):
 
 
 def test_the_default_for_several_sources_is_a_hierarchy(rows):
-    assert "HDMCS(" in passed("learn", rows, "--source", "hospital", "--target", "disease")
+    told = passed("learn", rows, "--source", "hospital", "--target", "disease")
+    assert "HDMCS(" in told
+    assert "The tables of the 5 sources are tied together; the state 'new_source'" in told
 
 
 def test_a_strength_that_is_none_is_named(rows):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["learn"]
 
 NAIVE_BAYES, TAN = "naive-bayes", "tan"
+NEW_SOURCE = "new_source"  # of consilience.parameters.sources, too heavy to import here
 HIERARCHICAL = ("hdmcs", "hdmjs", "hds", "adaptive")
 
 
@@ -289,11 +290,18 @@ def _sharing(net: cs.Network) -> list[str]:
     if net.source is None:
         return []
     children = net.dag.children(net.source)
-    n_sources = net.variables[net.source].n_states
+    states = net.variables[net.source].discrete_states
+    n_sources = len([state for state in states if state != NEW_SOURCE])
     if not children:
         return [
             f"The tables are pooled over the {n_sources} sources; --by-source gives each its own."
         ]
     if len(children) == len(net.dag.nodes) - 1:
-        return [f"Each of the {n_sources} sources has tables of its own."]
+        tied = NEW_SOURCE in states
+        return [
+            f"The tables of the {n_sources} sources are tied together; the state {NEW_SOURCE!r} of "
+            f"{net.source!r} stands for a source never seen."
+            if tied
+            else f"Each of the {n_sources} sources has tables of its own."
+        ]
     return [f"The tables of {listed(children)} depend on the source; the others are pooled."]

@@ -95,7 +95,9 @@ def _scores(net: cs.Network, table: cs.Table) -> dict[str, Any]:
         "aic": None if total is None else -2 * total + 2 * k,
         "bic": None if total is None else -2 * total + float(np.log(whole["rows"])) * k,
         "by_source": {
-            name: _sums(log_likelihood[rows], weights[rows]) for name, rows in is_source.items()
+            name: _sums(log_likelihood[rows], weights[rows])
+            for name, rows in is_source.items()
+            if rows.any()
         },
     }
 

@@ -4,7 +4,8 @@
 
     {"format": "consilience network", "version": 1,
      "source": "hospital",
-     "record": {"method": "...", "n_rows": {}, "n_incomplete": {}, "unidentified": {}, "notes": []},
+     "record": {"method": "...", "n_rows": {}, "n_incomplete": {}, "unidentified": {},
+                "pooling": {}, "notes": []},
      "nodes": [
       {"name": "xray", "states": ["yes", "no"], "ordered": false, "cuts": null,
        "parents": ["either"], "shape": [2, 2], "table": [0.98, 0.02, 0.05, 0.95],
@@ -33,6 +34,9 @@ from consilience.errors import FormatError, InputError, ModelError
 from consilience.files.draft import Draft, assemble, family_of, fault, rows_of
 from consilience.network.network import Network
 from consilience.network.record import Record
+from consilience.parameters.hierarchical import VIEWS, HierarchicalPosterior
+from consilience.parameters.hierarchy import solve
+from consilience.parameters.strength import Gamma, PerState, Strength, check_strength
 
 __all__ = ["parse", "write"]
 
@@ -40,20 +44,6 @@ T = TypeVar("T")
 
 FORMAT = "consilience network"
 VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """How one kind of posterior becomes arrays and comes back."""
-
-    type: type
-    arrays: tuple[str, ...]
-    build: Callable[..., Posterior]
-
-
-POSTERIORS: Mapping[str, _Kind] = {
-    "dirichlet": _Kind(DirichletPosterior, ("concentration",), DirichletPosterior),
-}
 
 
 def parse(text: str, name: str) -> Network:
@@ -192,16 +182,90 @@ def _posterior(content: _Object, shape: tuple[int, ...]) -> Posterior:
     if kind not in POSTERIORS:
         known = _check.listed(POSTERIORS)
         raise content.fault(f"unknown kind of posterior {kind!r}; known: {known}")
-    arrays = {}
-    for name in POSTERIORS[kind].arrays:
-        array = content.floats(name)
-        if array.size != np.prod(shape):
-            raise content.fault(f"{name!r} needs {np.prod(shape)} numbers, found {array.size}")
-        arrays[name] = array.reshape(shape)
     try:
-        return POSTERIORS[kind].build(**arrays)
+        return POSTERIORS[kind].build(content, shape)
     except InputError as problem:
         raise content.fault(str(problem).rstrip(".")) from problem
+
+
+def _dirichlet(content: _Object, shape: tuple[int, ...]) -> DirichletPosterior:
+    return DirichletPosterior(_shaped(content, "concentration", shape))
+
+
+def _dirichlet_content(posterior: DirichletPosterior) -> dict[str, Any]:
+    return {"concentration": posterior.concentration.ravel().tolist()}
+
+
+def _hierarchical(content: _Object, shape: tuple[int, ...]) -> HierarchicalPosterior:
+    view = content.take("view", str)
+    if view not in VIEWS:
+        raise content.fault(f"unknown 'view' {view!r}; known: {_check.listed(VIEWS)}")
+    sizes = content.floats("counts_shape")
+    if len(sizes) != 3 or np.any(sizes < 1) or np.prod(sizes) != np.prod(shape):
+        raise content.fault("'counts_shape' must be three sizes that multiply to the table's")
+    counts = _shaped(content, "counts", tuple(sizes.astype(int)))
+    alpha0 = content.take("alpha0", float)
+    if np.any(counts < 0) or not alpha0 > 0:
+        raise content.fault("'counts' must be zero or more and 'alpha0' positive")
+    return HierarchicalPosterior(view, solve(counts, _strength(content), alpha0), shape)
+
+
+def _hierarchical_content(posterior: HierarchicalPosterior) -> dict[str, Any]:
+    hierarchy = posterior.hierarchy
+    return {
+        "view": posterior.view,
+        "counts_shape": list(hierarchy.counts.shape),
+        "counts": hierarchy.counts.ravel().tolist(),
+        "alpha0": float(hierarchy.alpha0),
+        "strength": _strength_content(hierarchy.strength),
+    }
+
+
+def _strength(content: _Object) -> Strength:
+    said = _Object.of(content.take("strength", dict), content.file, content.where)
+    kinds = [kind for kind in STRENGTHS if kind in said.content]
+    if len(kinds) != 1 or len(numbers := said.floats(kinds[0])) != STRENGTHS[kinds[0]]:
+        raise content.fault(
+            '\'strength\' must be one of {"s": [x]}, {"per_state": [x]}, {"gamma": [x, y]}'
+        )
+    values = [float(number) for number in numbers]
+    if kinds[0] == "s":
+        check_strength("strength", values[0])
+        return values[0]
+    return PerState(*values) if kinds[0] == "per_state" else Gamma(*values)
+
+
+def _strength_content(strength: Strength) -> dict[str, list[float]]:
+    if isinstance(strength, PerState):
+        return {"per_state": [float(strength.weight)]}
+    if isinstance(strength, Gamma):
+        return {"gamma": [float(strength.shape), float(strength.rate)]}
+    return {"s": [float(strength)]}
+
+
+def _shaped(content: _Object, name: str, shape: tuple[int, ...]) -> Floats:
+    array = content.floats(name)
+    if array.size != np.prod(shape):
+        raise content.fault(f"{name!r} needs {np.prod(shape)} numbers, found {array.size}")
+    return array.reshape(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How one kind of posterior comes from content and becomes content."""
+
+    type: type
+    build: Callable[[_Object, tuple[int, ...]], Posterior]
+    content: Callable[[Any], dict[str, Any]]
+
+
+POSTERIORS: Mapping[str, _Kind] = {
+    "dirichlet": _Kind(DirichletPosterior, _dirichlet, _dirichlet_content),
+    "hierarchical": _Kind(HierarchicalPosterior, _hierarchical, _hierarchical_content),
+}
+
+STRENGTHS = {"s": 1, "per_state": 1, "gamma": 2}
+"""Ways to say a strength, and how many numbers each needs."""
 
 
 def _record(content: _Object) -> Record:
@@ -210,8 +274,13 @@ def _record(content: _Object) -> Record:
         n_rows=content.by_node("n_rows"),
         n_incomplete=content.by_node("n_incomplete"),
         unidentified={name: int(n) for name, n in content.by_node("unidentified").items()},
+        pooling=_pooling(_Object.of(content.take("pooling", dict), content.file, content.where)),
         notes=tuple(content.texts("notes")),
     )
+
+
+def _pooling(content: _Object) -> dict[str, dict[str, float]]:
+    return {name: content.by_node(name) for name in content.content}
 
 
 def _record_content(record: Record) -> dict[str, Any]:
@@ -220,6 +289,7 @@ def _record_content(record: Record) -> dict[str, Any]:
         "n_rows": {name: float(n) for name, n in record.n_rows.items()},
         "n_incomplete": {name: float(n) for name, n in record.n_incomplete.items()},
         "unidentified": {name: int(n) for name, n in record.unidentified.items()},
+        "pooling": {name: dict(evidence) for name, evidence in record.pooling.items()},
         "notes": list(record.notes),
     }
 
@@ -241,8 +311,7 @@ def _node_content(local: Categorical) -> dict[str, Any]:
 def _posterior_content(local: Categorical) -> dict[str, Any]:
     for name, kind in POSTERIORS.items():
         if type(local.posterior) is kind.type:
-            arrays = {key: getattr(local.posterior, key).ravel().tolist() for key in kind.arrays}
-            return {"kind": name, **arrays}
+            return {"kind": name, **kind.content(local.posterior)}
     raise ModelError(
         f"the posterior of {local.child.name!r} is a {type(local.posterior).__name__}, which JSON "
         f"cannot hold; known: {_check.listed(POSTERIORS)}.",
