@@ -4,6 +4,7 @@ For a row in which the whole Markov blanket of the target is known nothing else 
 
 .. math:: P(t \mid x) \propto P(t \mid \mathrm{pa}) \prod_{\text{children } c} P(c \mid t, \dots)
 
+and if the blanket has fewer joint states than there are rows, this is done once for each of them.
 All other rows, equal ones once, go through the junction tree together, a block at a time, with the
 rows as the innermost axis; a missing value has the likelihood one for every state. Only the first
 pass is needed, since the target is eliminated last. Nodes that lead neither to the target nor to a
@@ -12,6 +13,7 @@ recorded column are left out first.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
@@ -65,7 +67,8 @@ def posteriors(
         is_covered &= columns[name] >= 0
     covered, others = np.flatnonzero(is_covered), np.flatnonzero(~is_covered)
     if covered.size:
-        answer[covered] = _by_blanket(net, target, _rows(columns, covered))
+        known = {name: columns[name] for name in columns if name in blanket}
+        answer[covered] = _by_blanket(net, target, _rows(known, covered), len(covered))
     if others.size:
         part = _relevant(net, [target, *columns])
         tree = JunctionTree.of(part, last=[target], memory_limit=memory_limit)
@@ -136,7 +139,18 @@ def _relevant(net: Network, names: Sequence[str]) -> Network:
     return Network.of([local for name, local in net.distributions.items() if name in kept])
 
 
-def _by_blanket(net: Network, target: str, columns: Mapping[str, Codes]) -> Floats:
+def _by_blanket(net: Network, target: str, blanket: Mapping[str, Codes], n_rows: int) -> Floats:
+    """Posteriors by the states of the blanket: of each joint state once, if there are fewer."""
+    sizes = [net.variables[name].n_states for name in blanket]
+    n_joint = math.prod(sizes)
+    if not blanket or n_joint > n_rows:
+        return _given_blanket(net, target, blanket)
+    states = np.array(np.unravel_index(np.arange(n_joint), sizes), np.int32)
+    each = _given_blanket(net, target, dict(zip(blanket, states, strict=True)))
+    return each[_joint_code(net, list(blanket), blanket)]
+
+
+def _given_blanket(net: Network, target: str, columns: Mapping[str, Codes]) -> Floats:
     families = [target, *net.dag.children(target)]
     log_weight = reduce(np.add, (_log_rows(net, name, target, columns) for name in families))
     largest = log_weight.max(axis=1, keepdims=True)
