@@ -37,6 +37,7 @@ ONLY_IN = {
     "duckdb": {"data"},
     "narwhals": {"data"},
     "matplotlib": {"show"},
+    "sklearn": {"classify"},
     "click": {"cli"},
 }
 

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from consilience.classify.classifiers import (
+        NaiveBayesClassifier,
+        NetworkClassifier,
+        TANClassifier,
+    )
     from consilience.classify.evaluation import Evaluation
     from consilience.classify.measures import evaluate, evaluate_network
     from consilience.data.discretize import MDLP, Cuts, EqualWidth, Quantiles, discretize
@@ -78,7 +83,9 @@ _HOME = {
     "MDLP": "data.discretize",
     "MLE": "parameters.maximum_likelihood",
     "Moments": "statistics.moments",
+    "NaiveBayesClassifier": "classify.classifiers",
     "Network": "network.network",
+    "NetworkClassifier": "classify.classifiers",
     "PerState": "parameters.strength",
     "Pooled": "parameters.pooling",
     "Quantiles": "data.discretize",
@@ -86,6 +93,7 @@ _HOME = {
     "Separate": "parameters.pooling",
     "Shrinkage": "parameters.shrinkage",
     "Soft": "inference.evidence",
+    "TANClassifier": "classify.classifiers",
     "Table": "data.table",
     "Variable": "data.variable",
     "confusion": "graph.distance",
@@ -148,7 +156,9 @@ __all__ = [
     "Gamma",
     "Likelihood",
     "Moments",
+    "NaiveBayesClassifier",
     "Network",
+    "NetworkClassifier",
     "PerState",
     "Pooled",
     "Quantiles",
@@ -156,6 +166,7 @@ __all__ = [
     "Separate",
     "Shrinkage",
     "Soft",
+    "TANClassifier",
     "Table",
     "Variable",
     "__version__",

@@ -7,7 +7,7 @@ import pytest
 from doc_pages import run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("index", "tour", "data", "statistics", "networks", "inference", "sources")
+PAGES = ("index", "tour", "data", "statistics", "networks", "inference", "sources", "classify")
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -97,7 +97,7 @@ def _scores(net: cs.Network, table: cs.Table) -> dict[str, Any]:
         "by_source": {
             name: _sums(log_likelihood[rows], weights[rows])
             for name, rows in is_source.items()
-            if rows.any()
+            if np.any(rows)
         },
     }
 

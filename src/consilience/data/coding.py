@@ -34,10 +34,22 @@ from consilience.data.table import code_type
 from consilience.data.variable import Variable
 from consilience.errors import DataError
 
-__all__ = ["MOST_STATES", "Fragment", "code_as", "code_freely", "floats", "is_ordered", "kind_of"]
+__all__ = [
+    "MOST_STATES",
+    "Fragment",
+    "code_as",
+    "code_freely",
+    "code_known",
+    "floats",
+    "is_ordered",
+    "kind_of",
+]
 
 MOST_STATES = 20
 """Whole numbers are states up to this many different ones."""
+
+UNKNOWN = -2
+"""Stands for a text that is none of a variable's states."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +117,21 @@ def code_as(variable: Variable, fragments: Sequence[Fragment], *, known_from: st
     return _joined([_matched(variable, fragment, known_from) for fragment in fragments])
 
 
+def code_known(
+    variable: Variable, fragment: Fragment, *, stand_in: int = -1
+) -> tuple[Codes, dict[str, int]]:
+    """Codes in a variable's states, ``stand_in`` for other values, and their numbers of rows."""
+    if fragment.piece is None or _is_cut(variable, fragment.piece):
+        return _without_states(variable, fragment), {}
+    piece = fragment.piece.coded()
+    codes = _codes_in(variable, piece)
+    n_rows = np.bincount(piece.codes[piece.codes >= 0], minlength=len(codes)).tolist()
+    texts = piece.texts.to_pylist()
+    unseen = {texts[k]: n_rows[k] for k, code in enumerate(codes) if code == UNKNOWN and n_rows[k]}
+    known = [stand_in if code == UNKNOWN else code for code in codes]
+    return _recoded(piece, known, variable.n_states, fragment.n_rows), unseen
+
+
 def floats(fragments: Sequence[Fragment]) -> Floats:
     """The column as finite numbers, NaN where missing."""
     return np.concatenate([_finite(fragment) for fragment in fragments])
@@ -143,13 +170,28 @@ def _finite(fragment: Fragment) -> Floats:
 
 def _matched(variable: Variable, fragment: Fragment, known_from: str) -> Codes:
     """Codes by label first, then by number; numbers are cut if the variable has cut points."""
-    if fragment.piece is None:
-        return _recoded(None, [], variable.n_states, fragment.n_rows)
-    if variable.cuts is not None and isinstance(fragment.piece, Numbers):
-        return cut(_finite(fragment), variable.cuts)
+    if fragment.piece is None or _is_cut(variable, fragment.piece):
+        return _without_states(variable, fragment)
     piece = fragment.piece.coded()
-    states = variable.discrete_states
-    by_text = {state: code for code, state in enumerate(states)}
+    codes = _codes_in(variable, piece)
+    _check_known(variable, fragment, piece, codes, known_from)
+    return _recoded(piece, codes, variable.n_states, fragment.n_rows)
+
+
+def _is_cut(variable: Variable, piece: Piece) -> bool:
+    return variable.cuts is not None and isinstance(piece, Numbers)
+
+
+def _without_states(variable: Variable, fragment: Fragment) -> Codes:
+    """Codes of a column that was never recorded, or of numbers to be cut."""
+    if fragment.piece is None or variable.cuts is None:
+        return _recoded(None, [], variable.n_states, fragment.n_rows)
+    return cut(_finite(fragment), variable.cuts)
+
+
+def _codes_in(variable: Variable, piece: Coded) -> list[int]:
+    """For each text of a piece its code among the variable's states, or ``UNKNOWN``."""
+    by_text = {state: code for code, state in enumerate(variable.discrete_states)}
     by_number = {float(s): code for s, code in reversed(by_text.items()) if is_plain_number(s)}
     codes = []
     for text in piece.texts.to_pylist():
@@ -157,15 +199,14 @@ def _matched(variable: Variable, fragment: Fragment, known_from: str) -> Codes:
         if is_plain_number(text) and (code is None or variable.cuts is not None):
             number = float(text)
             code = by_number.get(number) if variable.cuts is None else bisect(variable.cuts, number)
-        codes.append(-2 if code is None else code)
-    _check_known(variable, fragment, piece, codes, known_from)
-    return _recoded(piece, codes, variable.n_states, fragment.n_rows)
+        codes.append(UNKNOWN if code is None else code)
+    return codes
 
 
 def _check_known(
     variable: Variable, fragment: Fragment, piece: Coded, codes: list[int], known_from: str
 ) -> None:
-    unknown = [k for k, code in enumerate(codes) if code == -2]
+    unknown = [k for k, code in enumerate(codes) if code == UNKNOWN]
     rows = np.flatnonzero(np.isin(piece.codes, unknown))
     if rows.size:
         text = piece.texts[piece.codes[rows[0]]].as_py()

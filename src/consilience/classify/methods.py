@@ -1,0 +1,162 @@
+"""The methods that all classifiers share, each a function of the classifier.
+
+A fitted classifier is a network (``network_``), the name of its target (``target_``) and the
+classes (``classes_``); everything else follows from these. Prediction is one call of
+``network.posteriors``: missing values are summed out, never filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience._typing import Floats
+from consilience.classify import scikit
+from consilience.classify.report import Story, fit_text, prediction_text, story_of
+from consilience.classify.rows import Unseen, known_rows, training_table
+from consilience.data.table import Table
+from consilience.errors import InputError
+from consilience.graph.dag import DAG
+from consilience.learning import fit as fit_network
+from consilience.network.network import Network
+
+__all__ = [
+    "Structure",
+    "fit_classifier",
+    "predict",
+    "predict_log_proba",
+    "predict_proba",
+    "report",
+    "score",
+    "tagged",
+    "unseen",
+]
+
+Structure: TypeAlias = DAG | Callable[[Table, str], DAG]
+"""A graph, or a function that gives one for a table and the name of its target."""
+
+
+def fit_classifier(
+    classifier: Any, structure: Structure, X: Any, y: Any, sample_weight: Any, source: Any
+) -> None:
+    """Learn the network of a classifier and set all that ends in an underscore."""
+    _check_choices(classifier.estimator, structure)
+    dag = structure if isinstance(structure, DAG) else None
+    table, classes = training_table(classifier, X, y, sample_weight, source, dag=dag)
+    if not isinstance(structure, DAG):
+        dag = structure(table, classes.name)
+    if not isinstance(dag, DAG) or classes.name not in dag.nodes:
+        raise InputError(
+            f"structure must give a DAG in which {classes.name!r} is a node, got {dag!r}.",
+            parameter="structure",
+        )
+    network: Network = fit_network(dag, table, classifier.estimator)
+    story: Story = story_of(network, table, classes.name)
+    classifier.classes_ = classes.values
+    classifier.target_ = classes.name
+    classifier.source_ = table.source
+    classifier.network_ = network
+    classifier.story_ = story
+
+
+def predict_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
+    """Probability of each class for each row.
+
+    Parameters
+    ----------
+    X
+        Rows with the columns of ``fit``. Missing values are summed out; so are values that no row
+        had in ``fit``.
+    source
+        The source of each row, if ``fit`` was given the sources in this way; None or NaN where it
+        is not known, and then it is summed out. A source that ``fit`` has not seen is the state
+        ``new_source`` of estimators that have it, and unknown to the others.
+
+    Returns
+    -------
+    Shape (rows, classes), the classes in the order of ``classes_``. A row that the network holds
+    impossible (its tables may have zeros if they have no prior) gets the probabilities of the
+    classes given its source alone.
+    """
+    scikit.check_is_fitted(self)
+    table, found = known_rows(self, X, source)
+    return _probabilities(self.network_, self.target_, table, found.n_rows)[0]
+
+
+def predict_log_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
+    """Logarithm of ``predict_proba``; minus infinity for a class that is excluded."""
+    with np.errstate(divide="ignore"):
+        return np.log(self.predict_proba(X, source=source))
+
+
+def predict(self: Any, X: Any, *, source: Any = None) -> npt.NDArray[Any]:
+    """The most probable class of each row, the first of several; arguments as above."""
+    probabilities = self.predict_proba(X, source=source)
+    return self.classes_[probabilities.argmax(axis=1)]
+
+
+def score(self: Any, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None) -> float:
+    """Share of the rows, by their weight, whose class is predicted right."""
+    predicted = self.predict(X, source=source)
+    return float(scikit.accuracy_score(y, predicted, sample_weight=sample_weight))
+
+
+def unseen(self: Any, X: Any, *, source: Any = None) -> Unseen:
+    """What rows to be predicted hold that no row held in ``fit``; it counts as missing."""
+    scikit.check_is_fitted(self)
+    return known_rows(self, X, source)[1]
+
+
+def report(self: Any, X: Any = None, *, source: Any = None) -> str:
+    """What was learned, in words; with rows to be predicted also what is odd about them.
+
+    For each source: its rows, how far its tables went from the pooled ones to its own, and its
+    class shares in the data and in the network. For each family: whether the sources differ in it.
+    """
+    scikit.check_is_fitted(self)
+    text = fit_text(type(self).__name__, self.network_, self.story_)
+    if X is None:
+        return text
+    table, found = known_rows(self, X, source)
+    _, n_impossible = _probabilities(self.network_, self.target_, table, found.n_rows)
+    return f"{text}\n\n{prediction_text(self.network_, found, n_impossible)}"
+
+
+def tagged(tags: Any) -> Any:
+    """The tags of a classifier that takes text, categories and gaps."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.categorical = True
+    tags.input_tags.string = True
+    return tags
+
+
+def _check_choices(estimator: Any, structure: Any) -> None:
+    is_choice = hasattr(estimator, "estimate") and not isinstance(estimator, type)
+    if estimator is not None and not is_choice:
+        raise InputError(
+            f"estimator must be a choice such as Dirichlet() or HDMCS(), got {estimator!r}.",
+            parameter="estimator",
+        )
+    if not isinstance(structure, DAG) and not callable(structure):
+        raise InputError(
+            "structure must be a DAG, or a function of a table and the name of its target that "
+            f"gives one; got {structure!r}.",
+            parameter="structure",
+        )
+
+
+def _probabilities(network: Network, target: str, table: Table, n_rows: int) -> tuple[Floats, int]:
+    """Posteriors of all rows, and how many of them the network held impossible."""
+    if not table.variables:
+        return np.tile(network.query(target).values, (n_rows, 1)), 0
+    answer = network.posteriors(table, target)
+    impossible = np.flatnonzero(answer.sum(axis=1) == 0)
+    if impossible.size and network.source is not None and network.source in table.variables:
+        alone = table.take(impossible).select([network.source])
+        answer[impossible] = network.posteriors(alone, target)
+    elif impossible.size:
+        answer[impossible] = network.query(target).values
+    return answer, len(impossible)

@@ -1,0 +1,272 @@
+"""From what scikit-learn passes around (X, y, weights, sources) to tables.
+
+- A column of X is a variable: by its name if the columns of X have text for names, else ``x0``,
+  ``x1`` and so on by position. Kinds and states follow the rule of :func:`consilience.data.read`;
+  what is continuous is cut into states, and the cut points are kept in the network's variables.
+- y is the target: its states are the classes in scikit-learn's order.
+- The source is a column of X or an array beside it.
+- A row of weight zero is as if it were not there.
+- To predict, a value that was not there when the classifier was fitted is missing, and so is a
+  source, unless the network has the state ``new_source``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Codes, Floats, Integers
+from consilience.classify import scikit
+from consilience.classify.labels import (
+    Classes,
+    check_length,
+    classes_of,
+    labels_of,
+    name_of,
+    weights_of,
+)
+from consilience.data.discretize import Discretizer, Quantiles, discretize
+from consilience.data.known import read_known
+from consilience.data.parts import parts_of
+from consilience.data.read import read
+from consilience.data.table import Table, code_type
+from consilience.data.variable import Schema, Variable
+from consilience.errors import GraphError, InputError
+from consilience.graph.dag import DAG
+from consilience.network.network import Network
+from consilience.parameters.sources import NEW_SOURCE
+
+__all__ = ["Unseen", "known_rows", "names_of", "training_table"]
+
+TARGET, SOURCE = "target", "source"
+"""Names of the target and of the source where what was given has none."""
+
+DEFAULT_CUTS = Quantiles(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Values of rows to be predicted that no row had when the classifier was fitted.
+
+    Parameters
+    ----------
+    n_rows
+        Number of rows to be predicted.
+    states
+        For each feature with unseen values ``{value: number of rows}``; they count as missing.
+    sources
+        The same for sources.
+    n_missing
+        Number of values of features that are missing, unseen ones included.
+    """
+
+    n_rows: int
+    states: Mapping[str, Mapping[str, int]]
+    sources: Mapping[str, int]
+    n_missing: int
+
+
+def training_table(
+    classifier: Any, X: Any, y: Any, sample_weight: Any, source: Any, *, dag: DAG | None
+) -> tuple[Table, Classes]:
+    """The rows to learn from, all variables discrete, and their classes.
+
+    The target has the name of y, if it has one; a graph that is given names it in its own way.
+    """
+    _check_alone(classifier.source, source)
+    name = name_of(y, TARGET)
+    X = _two_dimensional(classifier, X, reset=True)
+    if dag is not None:
+        name = _target_of(dag, {*names_of(classifier), name_of(source, SOURCE)})
+    y = labels_of(y)
+    n_rows = X.shape[0]
+    check_length("y", len(y), n_rows)
+    weights = None if sample_weight is None else weights_of(sample_weight, n_rows)
+    if source is not None:
+        check_length("source", len(source), n_rows)
+    if weights is not None and not weights.all():
+        kept = np.flatnonzero(weights)
+        X, y, weights = scikit.safe_indexing(X, kept), y[kept], weights[kept]
+        source = None if source is None else scikit.safe_indexing(source, kept)
+    classes = classes_of(name, y)
+    features = _features(classifier, X)
+    origin = features if source is None else _origin(source, classifier.missing)
+    table = _joined(features, origin, classes, weights)
+    choices = _choices(classifier.discretize, features, classes.name)
+    return discretize(table, choices), classes
+
+
+def known_rows(classifier: Any, X: Any, source: Any) -> tuple[Table, Unseen]:
+    """The rows to be predicted as variables of the network, the source being one of them."""
+    _check_source(classifier, source)
+    X = _two_dimensional(classifier, X, reset=False)
+    columns, missing = names_of(classifier), classifier.missing
+    network: Network = classifier.network_
+    variables = {name: network.variables[name] for name in columns if name in network.variables}
+    stand_ins = _stand_ins(network)
+    table, unseen = read_known(_named(X, columns), variables, missing=missing, stand_ins=stand_ins)
+    sources = unseen.pop(network.source or "", {})
+    features = [table.columns[name] for name in variables if name != network.source]
+    n_missing = sum(int((column < 0).sum()) for column in features)
+    if source is not None:
+        check_length("source", len(source), X.shape[0])
+    if source is not None and network.source is not None:
+        node = {network.source: network.variables[network.source]}
+        beside, found = read_known(
+            {network.source: source}, node, missing=missing, stand_ins=stand_ins
+        )
+        sources = found.get(network.source, {})
+        table = Table(Schema({**variables, **node}), {**table.columns, **beside.columns})
+    return table, Unseen(X.shape[0], unseen, sources, n_missing)
+
+
+def names_of(classifier: Any) -> tuple[str, ...]:
+    """Names of the columns of X by position."""
+    if hasattr(classifier, "feature_names_in_"):
+        return tuple(classifier.feature_names_in_)
+    return tuple(f"x{k}" for k in range(classifier.n_features_in_))
+
+
+def _target_of(dag: DAG, others: Collection[str]) -> str:
+    """The one node of a graph that is neither a column of X nor the source."""
+    nodes = [node for node in dag.nodes if node not in others]
+    if len(nodes) != 1:
+        raise GraphError(
+            "one node of the graph must be the target, and all others columns of X or the "
+            f"source; nodes that are neither: {_check.listed(nodes)}.",
+            nodes=tuple(nodes),
+        )
+    return nodes[0]
+
+
+def _two_dimensional(classifier: Any, X: Any, *, reset: bool) -> Any:
+    """A frame as it is, anything else as an array; scikit-learn keeps or checks the names."""
+    if _is_frame(X):
+        _check_size(X)
+        return scikit.validate_data(classifier, X, reset=reset, skip_check_array=True)
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        X = np.asarray(X, dtype=object)  # as text, NaN and None would be states
+    return scikit.validate_data(
+        classifier, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+    )
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "shape")
+
+
+def _check_size(X: Any) -> None:
+    for n, what in zip(X.shape, ("row", "column"), strict=True):
+        if n == 0:
+            raise InputError(f"X has no {what}; at least one is needed.", parameter="X")
+
+
+def _named(X: Any, names: Sequence[str]) -> Any:
+    """The columns of X under these names, by position."""
+    if not _is_frame(X):
+        return dict(zip(names, np.asfortranarray(X).T, strict=True))
+    if tuple(getattr(X, "column_names", X.columns)) == tuple(names):
+        return X
+    [part] = parts_of(X, None)
+    return dict(zip(names, part.columns.values(), strict=True))
+
+
+def _features(classifier: Any, X: Any) -> Table:
+    """All columns of X but the source, with the sources if they are a column."""
+    names, source = names_of(classifier), classifier.source
+    if source is not None and source not in names:
+        raise InputError(
+            f"X has no column {source!r}, which names the source of each row. "
+            f"Columns: {_check.listed(names)}.",
+            column=source,
+        )
+    if names == (source,):
+        raise InputError(
+            f"X has no column beside the source {source!r}; at least one feature is needed.",
+            column=source,
+        )
+    return read(
+        _named(X, names), source=source, states=classifier.states, missing=classifier.missing
+    )
+
+
+def _origin(source: Any, missing: Iterable[Any]) -> Table:
+    """The sources given beside X as a table without variables."""
+    name = name_of(source, SOURCE)
+    return read({name: source}, source=name, missing=missing)
+
+
+def _joined(
+    features: Table, origin: Table, classes: Classes, weights: Integers | Floats | None
+) -> Table:
+    node = classes.variable
+    if node.name in features.schema or node.name == origin.source:
+        raise InputError(
+            f"y is named {node.name!r}, and so is a column of X or the source. Rename one of them "
+            "(y has a name if it is a series).",
+            column=node.name,
+        )
+    codes: Codes = classes.codes.astype(code_type(node.n_states))
+    source, source_codes = _seen_sources(origin)
+    return Table(
+        schema=Schema({**features.variables, node.name: node}, source),
+        columns={**features.columns, node.name: codes},
+        source_codes=source_codes,
+        weights=weights,
+        origins={**features.origins, node.name: "y"},
+    )
+
+
+def _seen_sources(origin: Table) -> tuple[Variable | None, Codes | None]:
+    """The source without states that no row has: a category left over is a source never seen."""
+    source, codes = origin.schema.source, origin.source_codes
+    if source is None or codes is None:
+        return None, None
+    seen, positions = np.unique(codes, return_inverse=True)
+    if len(seen) == source.n_states:
+        return source, codes
+    states = tuple(source.discrete_states[code] for code in seen)
+    return Variable(source.name, states), positions.astype(code_type(len(states)))
+
+
+def _choices(given: Any, features: Table, target: str) -> dict[str, Discretizer]:
+    """How each continuous column is cut, and every other one that was named."""
+    if isinstance(given, Mapping) and target in given:
+        raise InputError(f"the target {target!r} cannot be discretised.", column=target)
+    by_name = given if isinstance(given, Mapping) else {}
+    others = DEFAULT_CUTS if given is None or isinstance(given, Mapping) else given
+    continuous = [name for name, v in features.variables.items() if v.is_continuous]
+    return {**dict.fromkeys(continuous, others), **by_name}
+
+
+def _check_alone(column: str | None, source: Any) -> None:
+    if isinstance(source, str):
+        raise InputError(
+            f"source must be the source of each row, got the text {source!r}. A column of X is "
+            f"named when the classifier is made: source={source!r}.",
+            parameter="source",
+        )
+    if column is not None and source is not None:
+        raise InputError(
+            f"the sources are the column {column!r} of X; they cannot be given beside it as well.",
+            parameter="source",
+        )
+
+
+def _check_source(classifier: Any, source: Any) -> None:
+    _check_alone(classifier.source, source)
+    if source is not None and classifier.source_ is None:
+        raise InputError(
+            "source was given to predict but not to fit: this classifier knows no sources.",
+            parameter="source",
+        )
+
+
+def _stand_ins(network: Network) -> dict[str, str]:
+    if network.source is None or NEW_SOURCE not in network[network.source].child.discrete_states:
+        return {}
+    return {network.source: NEW_SOURCE}

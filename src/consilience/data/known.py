@@ -1,0 +1,68 @@
+"""Reading rows to be predicted: what a model has never seen is no reason to stop.
+
+``read(data, schema=...)`` refuses a value that is none of the states. A model at work meets new
+values every day, and for it a value that it knows nothing about is as good as missing; so here such
+a value becomes missing, or the state that stands for it, and is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from consilience._typing import Codes
+from consilience.data.coding import Fragment, code_known
+from consilience.data.parts import parts_of
+from consilience.data.pieces import Markers
+from consilience.data.place import Place
+from consilience.data.table import Table
+from consilience.data.variable import Schema, Variable
+
+__all__ = ["read_known"]
+
+
+def read_known(
+    data: Any,
+    variables: Mapping[str, Variable],
+    *,
+    missing: Iterable[Any] = ("", "?"),
+    stand_ins: Mapping[str, str] | None = None,
+) -> tuple[Table, dict[str, dict[str, int]]]:
+    """Rows as discrete variables, unseen values as missing; and what was unseen, with its rows.
+
+    Parameters
+    ----------
+    data
+        A data frame or a dict of columns; columns that are none of the variables are not read, and
+        those that the data lack are missing.
+    variables
+        The variables of the table; none is the source.
+    missing
+        The texts that stand for a missing value, as for :func:`consilience.data.read.read`.
+    stand_ins
+        For a variable the state that takes the place of an unseen value, instead of missing.
+
+    Returns
+    -------
+    The table, and for each column with unseen values ``{value: number of rows}``.
+
+    Examples
+    --------
+    >>> sex = Variable("sex", ("F", "M"))
+    >>> table, unseen = read_known({"sex": ["M", "F", "X"]}, {"sex": sex})
+    >>> table.columns["sex"].tolist(), unseen
+    ([1, 0, -1], {'sex': {'X': 1}})
+    """
+    [part] = parts_of(data, frozenset(variables))
+    markers = Markers.of(missing)
+    columns: dict[str, Codes] = {}
+    unseen: dict[str, dict[str, int]] = {}
+    for name, variable in variables.items():
+        place = Place(name)
+        fragment = Fragment(part.piece(name, markers, place), part.n_rows, place)
+        named = (stand_ins or {}).get(name)
+        stand_in = -1 if named is None else variable.code(named)
+        columns[name], found = code_known(variable, fragment, stand_in=stand_in)
+        if found:
+            unseen[name] = found
+    return Table(Schema(variables), columns), unseen
