@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test check coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo
@@ -31,3 +31,6 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+
+coverage: $(VENV)/.installed-test
+	$(BIN)/pytest --cov --cov-report=term-missing

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["FrozenMap", "own", "read_only"]
+__all__ = ["FrozenMap", "own", "read_only", "rebuilt"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -44,14 +45,25 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def own(noun: Any) -> None:
-    """Replace mappings of a frozen, slotted dataclass by copies and arrays by read-only views."""
+    """Replace mappings and writeable arrays of a frozen, slotted dataclass by copies of its own.
+
+    An array that cannot be written is kept as it is: whoever makes one with :func:`read_only` and
+    keeps no other reference hands it over without a copy.
+    """
     for name in type(noun).__slots__:
         value = getattr(noun, name, None)  # a field without init is not set yet
         if isinstance(value, np.ndarray):
-            object.__setattr__(noun, name, read_only(value))
+            object.__setattr__(noun, name, _still(value))
         elif isinstance(value, Mapping) and not isinstance(value, FrozenMap):
             object.__setattr__(noun, name, FrozenMap({k: _still(v) for k, v in value.items()}))
 
 
+def rebuilt(noun: Any) -> tuple[type, tuple[Any, ...]]:
+    """What ``__reduce__`` of a noun returns: copies and pickles are built anew, and still."""
+    return type(noun), tuple(getattr(noun, field.name) for field in fields(noun) if field.init)
+
+
 def _still(value: Any) -> Any:
-    return read_only(value) if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        return read_only(value.copy())
+    return value

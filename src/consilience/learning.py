@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from consilience import _check
 from consilience.data.table import Table
-from consilience.data.variable import Schema, Variable
+from consilience.data.variable import Schema
 from consilience.distributions.categorical import Categorical
-from consilience.errors import DataError, GraphError
+from consilience.errors import DataError, GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.network.record import Record
@@ -24,8 +24,8 @@ from consilience.parameters.estimator import Estimator
 from consilience.parameters.hierarchical import HDMCS, HierarchicalPosterior
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import evidence_of_pooling
-from consilience.parameters.sources import NEW_SOURCE, source_shares
-from consilience.statistics.counts import Counts
+from consilience.parameters.sources import source_shares, with_new_source
+from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
@@ -33,7 +33,13 @@ from consilience.statistics.request import Engine
 __all__ = ["fit"]
 
 
-def fit(dag: DAG, rows: Table | Engine, estimator: Estimator | None = None) -> Network:
+def fit(
+    dag: DAG,
+    rows: Table | Engine,
+    estimator: Estimator | None = None,
+    *,
+    memory_limit: float = MEMORY_LIMIT,
+) -> Network:
     """The network with this graph whose tables are estimated from the rows.
 
     A row counts for a family if no variable of the family is missing in it; the record says how
@@ -48,6 +54,9 @@ def fit(dag: DAG, rows: Table | Engine, estimator: Estimator | None = None) -> N
     estimator
         How counts become tables; by default ``Dirichlet(ess=1)`` for one source and
         ``HDMCS(s=PerState(1))`` for several.
+    memory_limit
+        Bytes of all counts; more are refused before they are allocated. Tables and posteriors come
+        on top, a few times as much.
 
     Examples
     --------
@@ -62,7 +71,8 @@ def fit(dag: DAG, rows: Table | Engine, estimator: Estimator | None = None) -> N
     _check_graph(dag, schema)
     if estimator is None:
         estimator = HDMCS() if _n_sources(schema) > 1 else Dirichlet()
-    counts = _count(engine, dag, estimator)
+    _check_estimator(estimator)
+    counts = _count(engine, dag, estimator, memory_limit)
     if not counts or counts[0].n_rows.sum() == 0:
         raise DataError("a network cannot be fitted to a table without rows.")
     local = estimator.estimate(counts)
@@ -78,7 +88,7 @@ def _n_sources(schema: Schema) -> int:
     return 0 if schema.source is None else schema.source.n_states
 
 
-def _count(engine: Engine, dag: DAG, estimator: Estimator) -> list[Counts]:
+def _count(engine: Engine, dag: DAG, estimator: Estimator, memory_limit: float) -> list[Counts]:
     """Counts of all nodes but the source, in order; by source for the families that differ by
     it.
     """
@@ -95,8 +105,8 @@ def _count(engine: Engine, dag: DAG, estimator: Estimator) -> list[Counts]:
     }
     together = [node for node in nodes if node not in apart]
     counted = [
-        *count(engine, [families[node] for node in apart], by_source=True),
-        *count(engine, [families[node] for node in together]),
+        *count(engine, [families[n] for n in apart], by_source=True, memory_limit=memory_limit),
+        *count(engine, [families[n] for n in together], memory_limit=memory_limit),
     ]
     found = {counts.child.name: counts for counts in counted}
     return [found[node] for node in nodes]
@@ -107,18 +117,29 @@ def _source_root(engine: Engine, dag: DAG, estimator: Estimator) -> list[Categor
     source = engine.schema.source
     is_named = source is not None and source.name in dag.nodes
     adds_new = getattr(estimator, "adds_new_source", False)
-    if source is None or not (source.n_states > 1 or adds_new or is_named):
+    keeps_apart = getattr(estimator, "by_source", False)
+    if source is None or not (source.n_states > 1 or adds_new or is_named or keeps_apart):
         return []
     [counts] = count(engine, [Family(source.name)])
-    keeps_apart = getattr(estimator, "by_source", False)
     is_plain_parent = is_named and bool(dag.children(source.name)) and not keeps_apart
     if adds_new and not is_plain_parent:
-        node = Variable(source.name, (*source.discrete_states, NEW_SOURCE))
-        return [source_shares(node, counts.values[0, 0])]
+        return [source_shares(with_new_source(source), counts.values[0, 0])]
     return MLE().estimate([counts])
 
 
+def _check_estimator(estimator: object) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "estimate"):
+        raise InputError(
+            f"estimator must be a choice such as cs.Dirichlet() or cs.MLE(), got {estimator!r}."
+        )
+
+
 def _check_graph(dag: DAG, schema: Schema) -> None:
+    if not isinstance(dag, DAG):
+        raise InputError(
+            f"dag must be a DAG, got a {type(dag).__name__}. A model string is read by "
+            "cs.DAG.parse(...)."
+        )
     for node in dag.nodes:
         if node not in schema:
             _check.unknown("variable", node, schema.variables)

@@ -400,10 +400,9 @@ def test_score_is_the_log_likelihood_of_the_library(model, tmp_path):
     assert scores["log_likelihood"] == pytest.approx(each.sum(), rel=1e-12)
     assert scores["per_row"] == pytest.approx(each.mean(), rel=1e-12)
     assert scores["parameters"] == net.n_parameters
-    assert scores["aic"] == pytest.approx(-2 * each.sum() + 2 * net.n_parameters, rel=1e-12)
-    assert scores["bic"] == pytest.approx(
-        -2 * each.sum() + np.log(40) * net.n_parameters, rel=1e-12
-    )
+    assert scores["aic"] == pytest.approx(each.sum() - net.n_parameters, rel=1e-12)
+    penalty = net.n_parameters * np.log(40) / 2
+    assert scores["bic"] == pytest.approx(each.sum() - penalty, rel=1e-12)
     parts = scores["by_source"].values()
     assert sum(part["log_likelihood"] for part in parts) == pytest.approx(each.sum(), rel=1e-12)
 

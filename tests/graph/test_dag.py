@@ -206,8 +206,8 @@ def test_the_repr_of_a_small_graph_can_be_evaluated_and_a_large_one_is_cut():
 
 def test_a_graph_of_a_thousand_nodes_is_built_and_asked_in_milliseconds():
     dag = random_dag(1000, n_arcs=5000, seed=1)
-    assert _seconds(lambda: DAG(dag.arcs, dag.nodes)) < 0.02
-    assert _seconds(lambda: dag.is_separated("X1", "X2", given=dag.nodes[500:550])) < 0.01
+    assert _seconds(lambda: DAG(dag.arcs, dag.nodes)) < 0.2  # ten times what it takes
+    assert _seconds(lambda: dag.is_separated("X1", "X2", given=dag.nodes[500:550])) < 0.1
 
 
 def _seconds(work):

@@ -104,7 +104,7 @@ def test_an_impossible_row_has_no_posterior():
     )
     table = cs.read({"x": ["a", "a"], "y": ["u", "v"], "w": ["p", "q"]})
     np.testing.assert_array_equal(net.posteriors(table, "t"), [[1, 0], [0, 0]])
-    gap = cs.read({"x": ["a", "a"], "w": ["p", "q"]})
+    gap = cs.read({"x": ["a", "a"], "w": ["p", "q"]}, schema=net.variables)
     np.testing.assert_array_equal(net.posteriors(gap, "t"), [[1, 0], [0, 0]])
 
 
@@ -130,8 +130,16 @@ def test_states_are_matched_by_name_and_unknown_ones_refused():
         net.posteriors(straight, "z")
 
 
+def test_a_column_that_the_table_lacks_is_refused_unless_said_to_be_missing():
+    net = cs.random_network(cs.DAG([("t", "x")]), seed=1)
+    misspelt = cs.read({"t": ["0", "1"], "xx": ["0", "1"]})
+    for ask in (net.log_likelihood, lambda table: net.posteriors(table, "t")):
+        with pytest.raises(DataError, match="no column 'x', which is a node of the network"):
+            ask(misspelt)
+
+
 def test_a_table_without_any_node_gives_the_prior():
     net = cs.random_network(cs.DAG([("t", "x")]), seed=1)
-    table = cs.read({"other": ["u", "v"]})
+    table = cs.read({"other": ["u", "v"]}, schema=net.variables)
     np.testing.assert_allclose(net.posteriors(table, "t"), [net["t"].table] * 2)
     np.testing.assert_allclose(net.log_likelihood(table), [0, 0])

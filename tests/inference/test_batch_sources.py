@@ -123,7 +123,8 @@ def test_sources_are_matched_by_name_whatever_their_order():
 
 def test_a_source_that_the_network_does_not_know_is_refused():
     net = network(MODELS[0])
-    table = cs.read({"north": {"a": ["0"]}, "mars": {"a": ["0", "1"]}}, source="place")
+    rows = {"a": ["0"], "b": ["0"], "c": ["0"]}
+    table = cs.read({"north": rows, "mars": rows}, source="place")
     with pytest.raises(DataError, match="column 'place', row 2: the state 'mars' is not known"):
         net.posteriors(table, "c")
     with pytest.raises(DataError, match="'mars' is not known"):

@@ -131,7 +131,7 @@ def learn(
         net = cs.fit(dag, table, estimator)
     if output is not None:
         cs.save(net, output)
-    _summarise(net, table, output)
+    _summarize(net, table, output)
 
 
 def _estimator(parameters: str | None, ess: float | None, strength: str | None) -> Estimator | None:
@@ -241,7 +241,7 @@ def _check_discrete(dag: cs.DAG, table: cs.Table) -> None:
         )
 
 
-def _summarise(net: cs.Network, table: cs.Table, output: Path | None) -> None:
+def _summarize(net: cs.Network, table: cs.Table, output: Path | None) -> None:
     facts = {"rows": f"{table.n_rows:,}"}
     if table.weights is not None:
         facts["weight"] = f"{table.total_weight:,g}"

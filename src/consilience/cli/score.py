@@ -12,6 +12,7 @@ from consilience.cli.common import (
     Refusal,
     data_argument,
     grid_of,
+    listed,
     markers,
     missing_option,
     parts,
@@ -50,11 +51,11 @@ def score(
     It is printed in total, per row and by source. Several files are several sources, as in
     'learn'. A model that knows its source finds it in the column of that name; the probability of
     the source is then part of each row's. AIC and BIC take the number of free parameters of the
-    model, as if it had been fitted to these rows:
+    model, as if it had been fitted to these rows; higher is better:
 
     \b
-      AIC = -2 log-likelihood + 2 parameters
-      BIC = -2 log-likelihood + log(rows) parameters
+      AIC = log-likelihood - parameters
+      BIC = log-likelihood - parameters log(rows) / 2
 
     \b
     Example:
@@ -92,8 +93,13 @@ def _scores(net: cs.Network, table: cs.Table) -> dict[str, Any]:
         **whole,
         "impossible_rows": float(weights[np.isinf(log_likelihood)].sum()),
         "parameters": k,
-        "aic": None if total is None else -2 * total + 2 * k,
-        "bic": None if total is None else -2 * total + float(np.log(whole["rows"])) * k,
+        "aic": None if total is None else total - k,
+        "bic": None if total is None else total - k * float(np.log(whole["rows"])) / 2,
+        "columns_without_values": [
+            name
+            for name in table.variables
+            if all(shares[name] == 1 for shares in table.missing.values())
+        ],
         "by_source": {
             name: _sums(log_likelihood[rows], weights[rows])
             for name, rows in is_source.items()
@@ -129,6 +135,8 @@ def _print_scores(scores: Mapping[str, Any]) -> None:
     }
     if scores["impossible_rows"]:
         facts["impossible"] = f"{scores['impossible_rows']:,g} rows have probability zero"
+    if unused := scores["columns_without_values"]:
+        facts["not in the data"] = f"{listed(unused)}: no values, summed out"
     print_facts(console, facts)
     if scores["by_source"]:
         rows = [(name, *_cells(one)) for name, one in scores["by_source"].items()]

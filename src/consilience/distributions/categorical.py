@@ -6,7 +6,7 @@ r"""The local distribution of a discrete variable with discrete parents.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -79,6 +79,9 @@ class Categorical:
     def rows(self) -> Floats:
         """The same table with one row a parent state: shape (parent states, states)."""
         return self.table.reshape(-1, self.child.n_states)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return _freeze.rebuilt(self)
 
     def _check_shape(self) -> None:
         wanted = tuple(variable.n_states for variable in (*self.given, self.child))

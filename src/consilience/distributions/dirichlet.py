@@ -15,6 +15,7 @@ section 3.4 and appendix A.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
@@ -56,6 +57,9 @@ class DirichletPosterior:
                 "a Dirichlet concentration must be finite and zero or more, with an entry above "
                 "zero in every row."
             )
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return _freeze.rebuilt(self)
 
     def mean(self) -> Floats:
         r"""Posterior mean of every entry, :math:`m_{jk} = a_{jk} / s_j`."""

@@ -25,7 +25,7 @@ from consilience._typing import Codes, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
-from consilience.errors import ImpossibleEvidenceError
+from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.inference.junction import JunctionTree
 from consilience.kernels.propagation import (
     clique_starts,
@@ -49,8 +49,10 @@ def posteriors(
 ) -> Floats:
     """The posterior of the target for each row given all other recorded values of the row.
 
-    Missing values are summed out; so are columns that the table lacks. A column of the target
-    itself is not used, nor are columns that are no nodes. A row whose evidence turns out to be
+    Missing values are summed out, and so is the source if the table has none. A table that lacks
+    the column of another node is refused: if it was never recorded, ``cs.read(...,
+    schema=net.variables)`` says so. A column of the target itself is not used, nor are columns that
+    are no nodes. A row whose evidence turns out to be
     impossible is all zero; of a row that has the whole Markov blanket of the target nothing else is
     looked at.
 
@@ -59,6 +61,7 @@ def posteriors(
     Shape (rows, states of the target).
     """
     _check.known("node", [target], net.distributions)
+    _check_columns(net, table, [target])
     columns = _columns(net, table, without=(target,))
     blanket = net.dag.markov_blanket(target)
     answer = np.zeros((table.n_rows, net.variables[target].n_states))
@@ -80,9 +83,11 @@ def posteriors(
 def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
     """Log probability of what each row records; minus infinity if it is impossible.
 
-    Missing values and nodes that the table lacks are summed out. The weights of the rows are not
-    applied.
+    Missing values are summed out, and so is the source if the table has none. The weights of the
+    rows are not applied. A table that lacks the column of another node is refused: if it was never
+    recorded, ``cs.read(..., schema=net.variables)`` says so.
     """
+    _check_columns(net, table, [])
     columns = _columns(net, table)
     is_complete = np.full(table.n_rows, len(columns) == len(net.distributions))
     for column in columns.values():
@@ -116,6 +121,22 @@ def expected_counts(
     batch, ranks = _each_once(tree, _columns(net, table), table.n_rows)
     summed: Floats = np.bincount(ranks, weights, minlength=batch.n_rows).astype(float)
     return batch.expected_counts(summed, np.unique(ranks, return_index=True)[1])
+
+
+def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> None:
+    """Refuse a table that lacks a node: a misspelt column must not be summed out silently."""
+    if not isinstance(table, Table):
+        raise InputError(
+            f"rows must be a Table, got a {type(table).__name__}: cs.read(...) makes one."
+        )
+    for name in net.variables:
+        if name not in table.schema and name != net.source and name not in not_needed:
+            raise DataError(
+                f"the table has no column {name!r}, which is a node of the network; it has "
+                f"{_check.listed(table.variables)}. If it was never recorded, read the rows with "
+                "schema=net.variables, which makes it missing.",
+                column=name,
+            )
 
 
 def _columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience._typing import Codes, Floats, Integers, Seed
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
@@ -60,15 +60,15 @@ def sample(
     threads
         Number of threads, by default one for each core; the rows do not depend on it.
     memory_limit
-        Bytes that the junction tree may need, if there is one.
+        Bytes that the rows may need, and the junction tree if there is one.
     """
     _check.whole("sample", at_least=0, n_rows=n_rows)
     evidence = evidence_of(net.variables, given)
     rng = _check.generator(seed)
-    columns = {
-        name: np.empty(n_rows, code_type(variable.n_states))
-        for name, variable in net.variables.items()
-    }
+    types = {name: code_type(variable.n_states) for name, variable in net.variables.items()}
+    n_bytes = n_rows * sum(np.dtype(kind).itemsize for kind in types.values())
+    _check.memory(f"a sample of {n_rows:,} rows", n_bytes, memory_limit, "Draw fewer at a time.")
+    columns = {name: np.empty(n_rows, kind) for name, kind in types.items()}
     if _goes_forward(net, evidence):
         _draw_forward(net, evidence, rng, columns, threads or os.cpu_count() or 1)
     else:
@@ -77,7 +77,8 @@ def sample(
     source_codes = None if net.source is None else columns.pop(net.source)
     variables = {name: net.variables[name] for name in columns}
     origins = dict.fromkeys(columns, "drawn from a network")
-    return Table(Schema(variables, source), columns, source_codes, origins=origins)
+    still = {name: _freeze.read_only(column) for name, column in columns.items()}
+    return Table(Schema(variables, source), still, source_codes, origins=origins)
 
 
 def _goes_forward(net: Network, evidence: Evidence) -> bool:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 __all__ = ["IS_COMPILED", "kernel"]
 
@@ -19,10 +22,19 @@ IS_COMPILED = os.environ.get("CONSILIENCE_COMPILE", "1") != "0"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def quiet(*arguments: Any) -> Any:
+        with np.errstate(over="ignore"):  # machine words wrap around on purpose
+            return function(*arguments)
+
+    return quiet
+
+
 def kernel(function: Function) -> Function:
     """The function compiled, without the interpreter lock and without fast-math."""
     if not IS_COMPILED:
-        return function
+        return cast(Function, _interpreted(function))
     import numba
 
     try:

@@ -20,7 +20,7 @@ A forward-backward pass sums it without cancellation. The coefficients :math:`c_
 as the distribution of a sum of independent Bernoulli variables :math:`c / (c + i)`, with :math:`c =
 s u_x` for any guess :math:`u` of :math:`E[a]`; the guess scales the recursion and cancels. Counts
 beyond 1024 of one cell enter in blocks, each a generalised binomial with the same first two
-cumulants (error of E[a] below 1e-8).
+cumulants (at counts of 10,000 the error of E[a] is below 1e-9 for s up to 100 and 3e-8 for any s).
 
 Arrays of one table have shape (groups, states).
 """
@@ -47,6 +47,15 @@ here."""
 FULL_RECURSION = 1024
 """Counts of one cell beyond this enter in blocks."""
 
+FEW = 16
+"""Up to so many equal Bernoulli variables are added one by one, more as one binomial."""
+
+GUESS = 1e-3
+"""Relative precision of the tables that only scale the recursion."""
+
+LEAST = 1e-300
+"""No concentration is smaller, so that its reciprocal is finite."""
+
 
 @kernel
 def digamma(x: float) -> float:
@@ -55,32 +64,38 @@ def digamma(x: float) -> float:
     while x < 10.0:
         result -= 1.0 / x
         x += 1.0
-    y = 1.0 / (x * x)
-    tail = y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132)))))
-    return result + math.log(x) - 0.5 / x - tail
+    return result + math.log(x) - _digamma_tail(x)
 
 
 @kernel
-def trigamma(x: float) -> float:
-    """Second derivative of the log of the gamma function, for positive arguments."""
-    result = 0.0
-    while x < 10.0:
-        result += 1.0 / (x * x)
-        x += 1.0
+def _digamma_tail(x: float) -> float:
+    """What the log has beyond digamma, for arguments of at least ten."""
     y = 1.0 / (x * x)
-    tail = y * (1 / 6 - y * (1 / 30 - y * (1 / 42 - y * (1 / 30 - y * (5 / 66)))))
-    return result + 1.0 / x + 0.5 * y + tail / x
+    tail = y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y * (1 / 132)))))
+    return 0.5 / x + tail
 
 
 @kernel
 def log_rising(c: float, n: float) -> float:
-    """Log of Gamma(c + n) / Gamma(c); a product of few whole steps is exact to rounding."""
+    """Log of Gamma(c + n) / Gamma(c) without cancellation: a product of few whole steps, the
+    difference of two Stirling series for large c.
+    """
     if n <= 64 and n == math.floor(n):
         total = 0.0
         for i in range(int(n)):
             total += math.log(c + i)
         return total
-    return math.lgamma(c + n) - math.lgamma(c)
+    if c < 10.0:
+        return math.lgamma(c + n) - math.lgamma(c)
+    total = (c - 0.5) * math.log1p(n / c) + n * (math.log(c + n) - 1.0)
+    return total + _stirling(c + n) - _stirling(c)
+
+
+@kernel
+def _stirling(x: float) -> float:
+    """What the log of the gamma function has beyond (x - 1/2) log x - x + log(2 pi) / 2."""
+    y = 1.0 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188))))) / x
 
 
 @kernel
@@ -101,28 +116,57 @@ def _whole_sum(numbers: Integers) -> int:
 
 @kernel
 def _expected_tables(c: float, n: float) -> float:
-    """Expected number of tables of n customers with concentration c."""
-    if n <= 0:
-        return 0.0
+    """Expected number of tables of n customers with concentration c; a fraction of one has n."""
+    if n <= 1:
+        return n
     if n <= 16 and n == math.floor(n):
         total = 1.0
         for i in range(1, int(n)):
             total += c / (c + i)
         return total
+    if c >= 10.0:
+        return c * (math.log1p(n / c) + _digamma_tail(c) - _digamma_tail(c + n))
     # Kept away from the pole of digamma at zero: psi(c) = psi(c + 1) - 1 / c.
-    return (
-        1.0 + c * (digamma(c + n) - digamma(c + 1.0))
-        if n >= 1
-        else c * (digamma(c + n) - digamma(c))
-    )
+    return 1.0 + c * (digamma(c + n) - digamma(c + 1.0))
 
 
 @kernel
 def approximate(counts: Integers | Floats, s: float, prior: Floats, tables: Floats) -> float:
     """Collapsed variational Bayes: fill ``tables`` with E[m]; return the bound on the log evidence.
 
-    The posterior of ``a`` is then nearly Dirichlet(prior + tables). Fractional counts are welcome.
+    The posterior of ``a`` is then nearly Dirichlet(prior + tables). Fractional counts are welcome;
+    one below one stands for a row that is there with this probability.
     """
+    n_groups, r = counts.shape
+    total_prior = _sum(prior)
+    _iterate(counts, s, prior, tables, 1e-9)
+    total = _sum(tables)
+    bound = -log_rising(total_prior, total)
+    for x in range(r):
+        shift = digamma(prior[x] + tables[x]) - digamma(total_prior + total)
+        c = max(s * math.exp(shift), LEAST)
+        bound += log_rising(prior[x], tables[x]) - tables[x] * shift
+        for j in range(n_groups):
+            bound += _log_of_rows(c, float(counts[j, x]))
+    for j in range(n_groups):
+        size = 0.0
+        for x in range(r):
+            size += counts[j, x]
+        bound -= _log_of_rows(s, size)
+    return bound
+
+
+@kernel
+def _log_of_rows(c: float, n: float) -> float:
+    """Log of the rising factorial; for a fraction of a row, its expectation over 0 and 1."""
+    return n * math.log(c) if n < 1 else log_rising(c, n)
+
+
+@kernel
+def _iterate(
+    counts: Integers | Floats, s: float, prior: Floats, tables: Floats, tolerance: float
+) -> None:
+    """Fill ``tables`` with E[m] under collapsed variational Bayes."""
     n_groups, r = counts.shape
     total_prior = _sum(prior)
     for x in range(r):
@@ -135,33 +179,26 @@ def approximate(counts: Integers | Floats, s: float, prior: Floats, tables: Floa
         for x in range(r):
             g = math.exp(digamma(prior[x] + tables[x]) - digamma(total_prior + total))
             new = 0.0
+            c = max(s * g, LEAST)
             for j in range(n_groups):
-                new += _expected_tables(s * g, float(counts[j, x]))
+                new += _expected_tables(c, float(counts[j, x]))
             change = max(change, abs(new - tables[x]))
             tables[x] = new
-        if change < 1e-9 * (1.0 + total):
+        if change < tolerance * (1.0 + total):
             break
-    total = _sum(tables)
-    bound = math.lgamma(total_prior) - math.lgamma(total_prior + total)
-    for x in range(r):
-        shift = digamma(prior[x] + tables[x]) - digamma(total_prior + total)
-        c = s * math.exp(shift)
-        bound += math.lgamma(prior[x] + tables[x]) - math.lgamma(prior[x]) - tables[x] * shift
-        for j in range(n_groups):
-            bound += log_rising(c, float(counts[j, x]))
-    for j in range(n_groups):
-        size = 0.0
-        for x in range(r):
-            size += counts[j, x]
-        bound -= log_rising(s, size)
-    return bound
+
+
+@kernel
+def _reach(mean: float) -> int:
+    """More successes than this of independent trials have a probability below TINY (Bernstein)."""
+    return int(mean + 17.0 * math.sqrt(mean) + 96.0)
 
 
 @kernel
 def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) -> tuple[int, int]:
     """Distribution of the number of tables of one state, summed over groups: ``p[lo:hi + 1]``.
 
-    ``p`` and ``spare`` have room for the total count and one more.
+    ``p`` and ``spare`` have room for the total count, or the reach of its mean, and two more.
     """
     lo, largest = 0, 0
     for n in column:
@@ -176,6 +213,9 @@ def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) ->
         times = 0
         for n in column:
             times += n > i
+        if times > FEW:
+            lo, hi = _add_binomial(p, lo, hi, float(times), success)
+            continue
         for _ in range(times):
             old, new = p[lo : hi + 1], spare[: hi - lo + 2]
             new[0] = old[0] * (1.0 - success)
@@ -186,12 +226,16 @@ def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) ->
             for k in range(len(new)):
                 p[lo + k] = new[k]
             lo, hi = _trimmed(p, lo, hi)
-    for n in column:
-        start = FULL_RECURSION
-        while start < n:
-            stop = min(2 * start, n)
-            lo, hi = _add_block(p, lo, hi, c, start, stop)
-            start = stop
+    start = FULL_RECURSION
+    while start < largest:
+        stop, times = start + start // 4, 0
+        for n in column:
+            times += n >= stop
+            if start < n < stop:
+                lo, hi = _add_block(p, lo, hi, c, start, n, 1)
+        if times > 0:
+            lo, hi = _add_block(p, lo, hi, c, start, stop, times)
+        start = stop
     return lo, hi
 
 
@@ -207,53 +251,67 @@ def _trimmed(p: Floats, lo: int, hi: int) -> tuple[int, int]:
 
 
 @kernel
-def _add_block(p: Floats, lo: int, hi: int, c: float, start: int, stop: int) -> tuple[int, int]:
-    """Add the successes of the Bernoulli variables c / (c + i), start <= i < stop."""
-    mean = c * (digamma(c + stop) - digamma(c + start))
-    share = c * c * (trigamma(c + start) - trigamma(c + stop)) / mean
-    n = mean / share
+def _add_block(
+    p: Floats, lo: int, hi: int, c: float, start: int, stop: int, times: int
+) -> tuple[int, int]:
+    """Add the successes of Bernoulli variables c / (c + i), start <= i < stop, each ``times``."""
+    # Differences of digamma and of trigamma, whose series are short from 1024 on.
+    x, y, n = c + start, c + stop, float(stop - start)
+    xy = x * y
+    first = math.log1p(n / x) + n / xy * (0.5 + (x + y) / xy / 12.0)
+    second = n / xy * (1.0 + (x + y) / xy * 0.5 + (x / y + 1.0 + y / x) / xy / 6.0)
+    share = c * second / first
+    return _add_binomial(p, lo, hi, times * min(c * first / share, n), share)
+
+
+@kernel
+def _add_binomial(p: Floats, lo: int, hi: int, n: float, share: float) -> tuple[int, int]:
+    """Add the successes of n trials of probability ``share``; n may be fractional."""
+    share = min(share, 1.0 - 1e-15)
     odds = share / (1.0 - share)
-    most = min(stop - start, math.ceil(n))
-    block = np.zeros(most + 1)
+    most = min(math.ceil(n), _reach(n * share))
     mode = min(int((n + 1.0) * share), most)
-    block[mode] = math.exp(
-        math.lgamma(n + 1.0)
-        - math.lgamma(mode + 1.0)
-        - math.lgamma(max(n - mode, 0.0) + 1.0)
-        + mode * math.log(share)
-        + (n - mode) * math.log1p(-share)
-    )
+    block = np.zeros(most + 1)
+    block[mode] = 1.0
     last = mode
-    for k in range(mode, most):
-        block[k + 1] = block[k] * max(n - k, 0.0) / (k + 1.0) * odds
-        if block[k + 1] < TINY:
-            block[k + 1] = 0.0
-            break
-        last = k + 1
+    while last < most and block[last] > TINY:
+        block[last + 1] = block[last] * (n - last) / (last + 1.0) * odds
+        last += 1
     first = mode
-    for k in range(mode, 0, -1):
-        block[k - 1] = block[k] * k / ((n - k + 1.0) * odds)
-        if block[k - 1] < TINY:
-            block[k - 1] = 0.0
-            break
-        first = k - 1
+    while first > 0 and block[first] > TINY:
+        block[first - 1] = block[first] * first / ((n - first + 1.0) * odds)
+        first -= 1
     total = _sum(block)
     old = p[lo : hi + 1].copy()
     for k in range(lo, hi + 1):
         p[k] = 0.0
-    for i in range(len(old)):
-        for k in range(first, last + 1):
-            if lo + i + k < len(p):
-                p[lo + i + k] += old[i] * block[k] / total
-    return _trimmed(p, lo + first, min(hi + last, len(p) - 1))
+    end = min(hi + last, len(p) - 1)
+    for k in range(first, last + 1):
+        weight, shifted = block[k] / total, p[lo + k : end + 1]
+        for i in range(min(len(old), len(shifted))):
+            shifted[i] += old[i] * weight
+    return _trimmed(p, lo + first, end)
 
 
 @kernel
-def work_of(counts: Integers, s: float, prior: Floats) -> float:
-    """Estimate of the operations of the exact pass: states times length times width."""
+def work_of(counts: Integers, s: float, prior: Floats, enough: float) -> float:
+    """Estimate of the operations of the exact pass: states times length times width.
+
+    An upper bound that is had at once will do if it is not above ``enough``.
+    """
     n_groups, r = counts.shape
+    longest, n_rows = 0, 0
+    for x in range(r):
+        n = 0
+        for j in range(n_groups):
+            n += counts[j, x]
+        longest = max(longest, n)
+        n_rows += n
+    bound = float(r) * (n_rows + r + 1.0) * (longest + 1.0)
+    if bound <= enough:
+        return bound
     tables = np.empty(r)
-    approximate(counts, s, prior, tables)
+    _iterate(counts, s, prior, tables, GUESS)
     total = _sum(prior) + _sum(tables)
     length, width, n_filled = 1.0, 1.0, 0.0
     for x in range(r):
@@ -283,22 +341,24 @@ def _weights(
     """
     n_groups, r = counts.shape
     guess = np.empty(r)
-    approximate(counts, s, prior, guess)
+    _iterate(counts, s, prior, guess, GUESS)
     total_prior, total_guess = _sum(prior), _sum(guess)
     filled = np.empty(r, np.int64)
     n, longest = 0, 0
     for x in range(r):
-        total = 0
+        total, mean = 0, 0.0
+        c = s * (prior[x] + guess[x]) / (total_prior + total_guess)
         for j in range(n_groups):
             total += counts[j, x]
+            mean += _expected_tables(c, float(counts[j, x]))
         if total > 0:
             filled[n] = x
             n += 1
-            longest = max(longest, total)
+            longest = max(longest, min(total, _reach(mean)))
     filled = filled[:n]
     column = np.empty(n_groups, np.int64)
     lo, start = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-    room, spare, flat = np.empty(longest + 2), np.empty(longest + 2), np.empty(256)
+    room, spare, flat = np.empty(longest + 4), np.empty(longest + 4), np.empty(256)
     log_scale, mean_total = 0.0, total_prior
     for i in range(n):
         x = filled[i]

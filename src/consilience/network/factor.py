@@ -83,6 +83,9 @@ class Factor:
         columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
         return pd.DataFrame({**columns, "probability": self.values.ravel()})
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return _freeze.rebuilt(self)
+
     def __repr__(self) -> str:
         return f"Factor over {_check.listed(self.names)}\n{self}"
 

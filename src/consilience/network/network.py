@@ -180,6 +180,9 @@ class Network:
 
         return cost(self, names, given)
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return _freeze.rebuilt(self)
+
     def __repr__(self) -> str:
         source = f", source {self.source!r}" if self.source else ""
         return (

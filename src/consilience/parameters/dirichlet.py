@@ -39,7 +39,7 @@ from consilience.statistics.counts import Counts
 __all__ = ["Dirichlet"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Dirichlet:
     """Posterior mean under a Dirichlet prior, pooled over the sources; the posterior is kept.
 

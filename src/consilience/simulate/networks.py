@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -14,6 +15,8 @@ from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.network.record import Record
+from consilience.statistics.counts import MEMORY_LIMIT, check_table_size
+from consilience.statistics.family import Family
 
 __all__ = ["random_network"]
 
@@ -39,7 +42,11 @@ def random_network(
     seed
         An int, a NumPy generator, or None for fresh entropy.
     """
-    sizes = {node: n_states if isinstance(n_states, int) else n_states[node] for node in dag.nodes}
+    if isinstance(n_states, Mapping):
+        _check.known("node of n_states", dag.nodes, n_states)
+        sizes = {node: n_states[node] for node in dag.nodes}
+    else:
+        sizes = dict.fromkeys(dag.nodes, n_states)
     for node, size in sizes.items():
         _check.whole(f"random_network, node {node!r}", at_least=1, n_states=size)
     if total is not None:
@@ -59,6 +66,7 @@ def _random_table(
 ) -> Categorical:
     given = tuple(variables[parent] for parent in dag.parents(node))
     shape = tuple(variable.n_states for variable in (*given, variables[node]))
+    check_table_size(Family(node, dag.parents(node)), math.prod(shape), MEMORY_LIMIT)
     cell = 1.0 if total is None else total / shape[-1]
     table = DirichletPosterior(np.full(shape, cell)).draw(rng)
     return Categorical(variables[node], given, table)

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
+from consilience.data.table import LARGEST_TOTAL
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError
 from consilience.statistics.family import Family
@@ -114,16 +116,17 @@ class Counts:
 
     def merge(self, other: Counts) -> Counts:
         """The counts of both sets of rows together."""
-        if (self.child, self.given, self.source) != (other.child, other.given, other.source):
-            raise DataError(
-                f"counts of {self.family} and {other.family} cannot be merged: their variables, "
-                "states or sources differ. Read all parts with one schema."
-            )
+        _check_same_variables(self, other)
         scale = max(self.scale, other.scale)
         mine, theirs = self._at_scale(scale), other._at_scale(scale)
         table, seen = _sum_tables(mine, theirs)
         n_rows = mine.n_rows + theirs.n_rows
+        check_total(mine.total() + theirs.total())
         return Counts(self.child, self.given, self.source, table, n_rows, scale, seen)
+
+    def total(self) -> int:
+        """Weight of all rows in units of ``1 / scale``, as a whole number of any size."""
+        return sum(map(int, self.n_rows))
 
     def pooled(self) -> Counts:
         """The counts of all sources together: a sum over the first axis."""
@@ -155,8 +158,7 @@ class Counts:
         if scale == self.scale:
             return self
         factor = scale // self.scale
-        if self.n_rows.sum() > 2**62 // factor:
-            raise DataError("the total weight is too large to be merged with fractional weights.")
+        check_total(self.total() * factor)
         return Counts(
             self.child,
             self.given,
@@ -167,10 +169,35 @@ class Counts:
             self.seen,
         )
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return _freeze.rebuilt(self)
+
     def __repr__(self) -> str:
         given = f" | {', '.join(self.family.parents)}" if self.given else ""
         sources = f", {len(self.sources)} sources" if self.sources else ""
         return f"Counts({self.child.name}{given}: {self.n_complete.sum():g} rows{sources})"
+
+
+def check_total(total: float) -> None:
+    """Refuse a total, in the units of a table, that sums could overflow."""
+    if total > LARGEST_TOTAL:
+        raise DataError(
+            f"the total weight is more than can be counted exactly: at most {2**26:,} for "
+            f"fractional weights and {LARGEST_TOTAL:,} for whole ones. Divide the weights by a "
+            "constant, or round them to whole numbers."
+        )
+
+
+def _check_same_variables(mine: Counts, theirs: Counts) -> None:
+    named = [*zip(mine.given, theirs.given, strict=False), (mine.child, theirs.child)]
+    differ = [one for one, other in [*named, (mine.source, theirs.source)] if one != other]
+    if differ or len(mine.given) != len(theirs.given):
+        what = "the parents" if not differ or differ[0] is None else f"{differ[0].name!r}"
+        raise DataError(
+            f"counts of {mine.child.name!r} cannot be merged: {what} differs between the parts. "
+            "Read all parts with one schema.",
+            child=mine.child.name,
+        )
 
 
 def _sum_tables(mine: Counts, theirs: Counts) -> tuple[Integers, Integers | None]:

@@ -24,6 +24,12 @@ class Family:
     parents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        given: object = self.parents
+        if isinstance(given, str):
+            raise GraphError(
+                f"the parents of {self.child!r} must be a list of names, got the text {given!r}.",
+                child=self.child,
+            )
         object.__setattr__(self, "parents", tuple(self.parents))
         if len(set(self.variables)) < len(self.variables):
             raise GraphError(
@@ -36,7 +42,3 @@ class Family:
     def variables(self) -> tuple[str, ...]:
         """The parents in order, then the child."""
         return (*self.parents, self.child)
-
-    def with_parent(self, parent: str) -> Family:
-        """The family with one more parent, last in order."""
-        return Family(self.child, (*self.parents, parent))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from consilience.data.table import Table
+from consilience.errors import InputError
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
@@ -16,7 +17,7 @@ __all__ = ["count", "engine_of", "moments"]
 
 def count(
     rows: Table | Engine,
-    families: Iterable[Family],
+    families: Family | Iterable[Family],
     *,
     by_source: bool = False,
     memory_limit: float = MEMORY_LIMIT,
@@ -33,13 +34,18 @@ def count(
         A table or an engine. A learner that asks repeatedly makes the engine once,
         ``Memory(table)``, which keeps what requests share.
     families
-        What to count.
+        What to count: one family or several.
     by_source
         Keep the sources apart (first axis) or pool them.
     memory_limit
-        Bytes; a request that needs more is refused before anything is allocated.
+        Bytes of the answer; a larger one is refused before it is allocated. Working memory (bitmaps
+        of about a bit for each row and state, a table for each thread) comes on top.
     """
-    return engine_of(rows).gather(CountRequest(tuple(families), by_source, memory_limit))
+    asked = (families,) if isinstance(families, Family) else tuple(families)
+    for family in asked:
+        if not isinstance(family, Family):
+            raise InputError(f"families must be Family objects, got {family!r}.")
+    return engine_of(rows).gather(CountRequest(asked, by_source, memory_limit))
 
 
 def moments(
@@ -57,4 +63,11 @@ def moments(
 
 def engine_of(rows: Table | Engine) -> Engine:
     """The engine for a table in memory, or the engine that was given."""
-    return Memory(rows) if isinstance(rows, Table) else rows
+    if isinstance(rows, Table):
+        return Memory(rows)
+    if not hasattr(rows, "gather"):
+        raise InputError(
+            f"rows must be a Table or an engine, got a {type(rows).__name__}. Read it first: "
+            "cs.read(...)."
+        )
+    return rows

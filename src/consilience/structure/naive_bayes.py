@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from consilience import _check
 from consilience.data.table import Table
+from consilience.errors import InputError
 from consilience.graph.dag import DAG
 
 __all__ = ["naive_bayes"]
@@ -19,6 +20,10 @@ def naive_bayes(table: Table, target: str) -> DAG:
     >>> cs.naive_bayes(table, target="ill").arcs
     (('ill', 'fever'), ('ill', 'rash'))
     """
+    if not isinstance(table, Table):
+        raise InputError(
+            f"naive_bayes needs a Table, got a {type(table).__name__}. Read it first: cs.read(...)."
+        )
     _check.known("variable", [target], table.variables)
     features = [name for name in table.variables if name != target]
     return DAG([(target, feature) for feature in features], nodes=[target, *features])

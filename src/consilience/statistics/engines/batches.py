@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from consilience.data.table import Table
 from consilience.data.variable import Schema
+from consilience.errors import InputError
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Answer, Request, map_merge
 
@@ -28,6 +29,13 @@ class Batches:
 
     schema: Schema
     parts: Iterable[Table]
+
+    def __post_init__(self) -> None:
+        if iter(self.parts) is self.parts:
+            raise InputError(
+                "Batches: the parts can be read only once, but every request reads them; give a "
+                "list, or an object that starts anew when it is iterated over."
+            )
 
     def gather(self, request: Request[Answer]) -> Answer:
         """The answer for all rows of all batches."""

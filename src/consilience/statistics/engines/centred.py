@@ -12,7 +12,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.data.table import Table
-from consilience.errors import InputError
+from consilience.errors import DataError, InputError
 from consilience.kernels.threads import each_part
 from consilience.statistics.counts import parent_states_of, source_axis
 from consilience.statistics.moments import Moments
@@ -30,11 +30,19 @@ def moments_of(table: Table, request: MomentRequest, threads: int) -> Moments:
 
     def work(block_from: int, block_to: int) -> list[Moments]:
         starts = range(block_from * ROWS_A_BLOCK, block_to * ROWS_A_BLOCK, ROWS_A_BLOCK)
-        return [_block(table, request, slice(start, start + ROWS_A_BLOCK)) for start in starts]
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            return [_block(table, request, slice(start, start + ROWS_A_BLOCK)) for start in starts]
 
     parts = each_part(n_blocks, min(threads, max(1, n_blocks)), work)
     blocks = [block for part in parts for block in part]
-    return reduce(Moments.merge, blocks, request.empty(table.schema))
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = reduce(Moments.merge, blocks, request.empty(table.schema))
+    if not np.isfinite(total.scatter).all():
+        raise DataError(
+            f"the products of {_check.listed(request.names)} are too large for a float. Divide the "
+            "columns by a constant."
+        )
+    return total
 
 
 def _check_request(table: Table, request: MomentRequest) -> None:

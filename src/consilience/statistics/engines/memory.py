@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience._typing import Codes, Integers
 from consilience.data.table import Table
 from consilience.data.variable import Schema
@@ -32,6 +32,7 @@ from consilience.statistics.counts import (
     FIXED_POINT,
     Counts,
     check_table_size,
+    check_total,
     parent_states_of,
     source_axis,
 )
@@ -48,6 +49,8 @@ __all__ = ["Memory"]
 ROWS_A_BLOCK = 1 << 16
 ROWS_FOR_THREADS = 1 << 17  # below this a thread costs more than it saves
 SMALL_TABLE = 1 << 16  # cells; a table of this size is never worth a sparse one
+
+LEAST_WEIGHT = 2.0**-27  # below it the rounding to fixed point exceeds a thousandth
 
 NS_A_WORD, NS_AN_INCREMENT = 0.25, 1.2  # measured; they only choose between two equal answers
 
@@ -99,7 +102,10 @@ class Memory:
         for family in families:
             self._check_family(family, by_source=request.by_source)
         axes = [self._axes(family, by_source=request.by_source) for family in families]
-        is_sparse = [self._is_mostly_empty(names) for names in axes]
+        is_sparse = [
+            bool(family.parents) and self._is_mostly_empty(names)
+            for family, names in zip(families, axes, strict=True)
+        ]
         self._check_memory(request, axes, is_sparse)
         sets = [frozenset(a) for a, sparse in zip(axes, is_sparse, strict=True) if not sparse]
         joints = self._joints(sets)
@@ -157,12 +163,13 @@ class Memory:
     def _rows_by_source(self, *, by_source: bool) -> Integers:
         if self._rows is None:
             source = self.table.source_codes
-            self._rows = np.zeros(max(1, len(self.table.sources)), np.int64)
+            rows = np.zeros(max(1, len(self.table.sources)), np.int64)
             np.add.at(
-                self._rows,
+                rows,
                 np.zeros(self.table.n_rows, np.int8) if source is None else source,
                 1 if self._weights is None else self._weights,
             )
+            self._rows = rows  # assigned when complete: another thread may look
         return self._rows if by_source else self._rows.sum(keepdims=True)
 
     def _sparse(self, family: Family, request: CountRequest) -> Counts:
@@ -177,7 +184,8 @@ class Memory:
         source = source_axis(self.schema, by_source=request.by_source)
         rows = self._rows_by_source(by_source=request.by_source)
         shape = (len(rows), parent_states_of(given) if seen is None else len(seen), child.n_states)
-        return Counts(child, given, source, table.reshape(shape), rows, self._scale, seen)
+        counts = _freeze.read_only(table.reshape(shape))
+        return Counts(child, given, source, counts, rows, self._scale, seen)
 
     # Joint counts of sets of variables.
 
@@ -289,14 +297,16 @@ def _whole_weights(table: Table) -> tuple[Integers | None, int]:
     """Weights as whole multiples of ``1 / scale``, and the scale."""
     if table.weights is None:
         return None, 1
-    total = float(table.weights.sum())
+    total = float(table.weights.sum(dtype=np.float64))
     if table.weights.dtype == np.int64:
-        if total >= 2**62:
-            raise DataError(f"the total weight {total:g} is more than can be counted exactly.")
+        check_total(total)
         return table.weights, 1  # type: ignore[return-value]
-    if total > 2**26:
+    check_total(total * FIXED_POINT)
+    tiny = np.flatnonzero((table.weights > 0) & (table.weights < LEAST_WEIGHT))
+    if tiny.size:
         raise DataError(
-            f"the total of fractional weights is {total:g}; at most {2**26:,} can be counted "
-            "exactly. Divide the weights by a constant, or round them to whole numbers."
+            f"row {tiny[0] + 1}: the weight {table.weights[tiny[0]]:g} is too small to be counted; "
+            f"fractional weights go down to {LEAST_WEIGHT:.1g}. Multiply them by a constant.",
+            row=int(tiny[0]) + 1,
         )
     return np.rint(table.weights * FIXED_POINT).astype(np.int64), FIXED_POINT
