@@ -18,6 +18,7 @@ from consilience.classify import scikit
 from consilience.classify.report import Story, fit_text, prediction_text, story_of
 from consilience.classify.rows import Unseen, known_rows, training_table
 from consilience.data.table import Table
+from consilience.distributions.categorical import proportions
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.learning import fit as fit_network
@@ -155,8 +156,9 @@ def _probabilities(network: Network, target: str, table: Table, n_rows: int) -> 
     answer = network.posteriors(table, target)
     impossible = np.flatnonzero(answer.sum(axis=1) == 0)
     if impossible.size and network.source is not None and network.source in table.variables:
-        alone = table.take(impossible).select([network.source])
-        answer[impossible] = network.posteriors(alone, target)
+        shares = proportions(network.query([network.source, target]).values)
+        codes = table.column(network.source)[impossible]
+        answer[impossible] = np.where(codes[:, None] >= 0, shares[codes], 0.0)
     elif impossible.size:
         answer[impossible] = network.query(target).values
     return answer, len(impossible)
