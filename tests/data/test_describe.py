@@ -106,3 +106,10 @@ def test_html_is_escaped():
 
 def test_a_table_without_variables_can_be_described():
     assert "0 variables" in str(read({"f": ["p"]}, source="f").describe())
+
+
+def test_a_range_leaves_out_rows_of_weight_zero_but_their_states_stay():
+    data = {"x": [0.5, 1.5, 100.5], "y": ["a", "a", "b"], "n": [1, 1, 0]}
+    x, y = read(data, weight="n").describe().rows
+    assert x.range == (0.5, 1.5)
+    assert y.states == ("a", "b")

@@ -298,3 +298,33 @@ def test_pure_blocks_are_never_split(seed):
     for cut in mdl_cut_points(np.arange(48.0), np.ones(48), target):
         at = math.ceil(cut)
         assert target[at - 1] != target[at]
+
+
+@pytest.mark.parametrize("choice", [EqualWidth(2), Quantiles(3), MDLP("y")])
+def test_rows_of_weight_zero_count_as_no_rows(choice):
+    x = [*(k + 0.5 for k in range(12)), 100.5, 3.9, 5.9, 7.9]
+    y = [*("a" * 6 + "b" * 6), "a", "a", "b", "b"]
+    data = {"x": x, "y": y, "n": [1] * 12 + [0] * 4}
+    table = read(data, weight="n", discretize={"x": choice})
+    alone = read({k: v[:12] for k, v in data.items()}, weight="n", discretize={"x": choice})
+    assert table.variables["x"].cuts == alone.variables["x"].cuts
+    assert len(table.variables["x"].cuts) > 0
+
+
+@pytest.mark.parametrize(
+    ("points", "labels"),
+    [
+        (["a"], None),
+        (5, None),
+        ("12", None),
+        ([10**400], None),
+        ([None], None),
+        ([1], [1, 2]),
+        ([1], "ab"),
+        ([1], 5),
+    ],
+)
+def test_cuts_that_are_no_numbers_or_labels_that_are_no_text_are_refused(points, labels):
+    with pytest.raises(InputError, match=r"^Cuts: ") as caught:
+        Cuts(points, labels)
+    assert caught.value.culprits["parameter"] == ("points" if labels is None else "labels")

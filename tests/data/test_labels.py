@@ -28,6 +28,10 @@ def test_one_is_one_state_whatever_its_type(value):
         (True, "True"),
         (np.False_, "False"),
         (2**70, str(2**70)),
+        (1e16, "10000000000000000"),
+        (-(2.0**70), str(-(2**70))),
+        (Decimal(10**16 + 1), "10000000000000001"),
+        (1e22, "1e+22"),
         (1e300, "1e+300"),
         ("01", "01"),
     ],
@@ -38,6 +42,7 @@ def test_numbers_are_written_in_their_shortest_form(value, text):
 
 def test_texts_that_are_all_numbers_are_written_as_numbers():
     assert labels(["1.0", "1", "2.50", "-0", "1e2"]) == ["1", "1", "2.5", "0", "100"]
+    assert labels(["1e16", "10000000000000000"]) == ["10000000000000000"] * 2
 
 
 def test_one_text_that_is_no_number_keeps_all_as_they_are():

@@ -15,7 +15,13 @@ from table_equality import assert_same, labels_of
 
 from consilience.data import paths
 from consilience.data.read import read
-from consilience.errors import FormatError, InputError, MissingFileError, UnknownNameError
+from consilience.errors import (
+    DataError,
+    FormatError,
+    InputError,
+    MissingFileError,
+    UnknownNameError,
+)
 
 
 def csv(folder, text, name="t.csv"):
@@ -79,7 +85,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path, text):
 def test_an_empty_file_is_refused(tmp_path, text):
     with pytest.raises(FormatError, match=r"t\.csv' is empty") as caught:
         read(csv(tmp_path, text))
-    assert caught.value.culprits["path"].endswith("t.csv")
+    assert caught.value.culprits["file"].endswith("t.csv")
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
@@ -132,7 +138,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(MissingFileError, match=r"no\.csv") as caught:
         read(tmp_path / "no.csv")
     assert isinstance(caught.value, FileNotFoundError)
-    assert caught.value.culprits["path"] == str(tmp_path / "no.csv")
+    assert caught.value.culprits["file"] == str(tmp_path / "no.csv")
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t", "t.csv.zip"])
@@ -153,7 +159,7 @@ def test_a_bad_value_in_a_list_of_files_names_its_file_and_row(tmp_path):
     one, two = csv(tmp_path, "a\nx\n"), csv(tmp_path, "a\nx\nq\n", "u.csv")
     with pytest.raises(InputError, match=r"file '.*u\.csv', column 'a', row 2") as caught:
         read([one, two], states={"a": ["x"]})
-    assert caught.value.culprits["path"] == str(two)
+    assert caught.value.culprits["file"] == str(two)
 
 
 def test_only_the_columns_wanted_are_read(tmp_path):
@@ -258,3 +264,36 @@ def test_any_mixture_of_csv_signs_gives_a_table_or_our_error(tmp_path_factory, s
     path = csv(tmp_path_factory.mktemp("signs"), "".join(signs))
     with suppress(InputError):
         assert read(path).n_rows >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [("a;b\n1;2\n", "';'"), ("a\tb\n1\t2\n", "a tab"), ('"a";"b"\n1;2\n', "';'"), ("a;b", "';'")],
+)
+def test_another_separator_is_named(tmp_path, text, sign):
+    path = csv(tmp_path, text)
+    with pytest.raises(DataError, match=f"separated by {sign}.*commas") as caught:
+        read(path)
+    assert caught.value.culprits["file"] == str(path)
+
+
+@pytest.mark.parametrize("text", ['"a;b"\n1;2\n', '"a\tb"\nx\n', "a;b,c\n1,2\n", "a\nx;y\n"])
+def test_other_separators_in_quotes_or_beside_commas_are_text(tmp_path, text):
+    assert read(csv(tmp_path, text)).n_rows == 1
+
+
+def test_a_damaged_gzip_file_whose_text_is_broken_too_is_refused(tmp_path):
+    content = bytearray(gzip.compress(b"\xff,b\n1,2\n", compresslevel=0))
+    content[-8] ^= 1
+    with pytest.raises(FormatError, match="cannot be unpacked") as caught:
+        read(csv(tmp_path, bytes(content), "t.csv.gz"))
+    assert caught.value.culprits["file"].endswith("t.csv.gz")
+
+
+@pytest.mark.parametrize("good", [b"state", b"value"])
+def test_a_parquet_file_with_text_that_is_not_utf8_is_refused(tmp_path, good):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"state": ["value", "other"]}), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(good, b"\xff" * 5))
+    with pytest.raises(FormatError, match=r"t\.parquet' cannot be read as parquet"):
+        read(path)

@@ -187,10 +187,29 @@ def test_nan_is_missing_in_every_kind_of_column():
     assert read({"x": [1.0, nan]}).columns["x"].tolist() == [0, -1]
 
 
-def test_a_marker_among_categories_is_missing():
-    table = read({"x": pd.Categorical(["?", "a"], categories=["b", "?", "a"])})
-    assert table.variables["x"].states == ("b", "a")
-    assert table.columns["x"].tolist() == [-1, 1]
+def test_a_declared_state_is_no_marker():
+    table = read({"x": ["?", "a"], "y": ["?", "a"]}, states={"x": ["?", "a"]})
+    assert table.columns["x"].tolist() == [0, 1]
+    assert table.columns["y"].tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("values", [[-9, 1], [-9.0, 1.0], ["-9", "1"], ["-9.0", "1.0"]])
+def test_a_declared_number_is_no_marker(values):
+    table = read({"x": values}, states={"x": [-9, 1]}, missing=[-9])
+    assert table.columns["x"].tolist() == [0, 1]
+
+
+def test_a_category_is_a_state_unless_the_user_says_that_it_is_missing():
+    data = {"x": pd.Categorical(["?", "a"], categories=["b", "?", "a"])}
+    assert read(data).variables["x"].states == ("b", "?", "a")
+    assert read(data, missing=["?"]).variables["x"].states == ("b", "a")
+    assert read(data, states={"x": ["a", "b"]}).columns["x"].tolist() == [-1, 0]
+    assert np.isnan(read({"x": pd.Categorical(["?"])}, continuous=["x"]).columns["x"]).all()
+
+
+def test_an_empty_category_is_missing():
+    table = read({"x": pd.Categorical(["", "a"])})
+    assert table.variables["x"].states == ("a",)
 
 
 def test_the_empty_text_can_only_be_missing():
@@ -325,3 +344,8 @@ def test_a_dict_of_sources_agrees_with_one_frame_and_a_source_column(columns, cu
     one, other = read(whole, source="source"), read(parts)
     assert_same(one, other)
     assert one.origins == other.origins
+
+
+def test_a_large_whole_number_is_one_state_whatever_its_type():
+    table = read({"a": {"x": [10**16]}, "b": {"x": ["1e16"]}, "c": {"x": [1e16]}}, discrete=["x"])
+    assert table.variables["x"].states == ("10000000000000000",)

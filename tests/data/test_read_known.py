@@ -53,3 +53,9 @@ def test_columns_that_the_data_lack_are_missing():
 def test_an_infinite_number_is_still_an_error():
     with pytest.raises(DataError, match="must be finite"):
         read_known({"age": [np.inf]}, VARIABLES)
+
+
+def test_a_state_of_the_variable_is_no_marker():
+    table, unseen = read_known({"x": ["?", "a", ""]}, {"x": cs.Variable("x", ("a", "?"))})
+    assert table.columns["x"].tolist() == [1, 0, -1]
+    assert not unseen

@@ -128,3 +128,19 @@ def test_a_table_reads_back_with_its_own_schema():
     again = read(table.to_frame(), source="f", weight="weight", schema=table.schema)
     assert_same(again, table)
     assert_same(read(data, source="f", weight="n", schema=table.schema), table)
+
+
+@pytest.mark.parametrize(
+    "given", [["x"], {"x": ("a", "b")}, {"x": "ab"}, 5], ids=["list", "states", "text", "number"]
+)
+def test_a_schema_that_holds_no_variables_is_refused(given):
+    with pytest.raises(InputError, match="schema"):
+        read({"x": ["a"]}, schema=given)
+
+
+@pytest.mark.parametrize("argument", ["states", "discretize"])
+@pytest.mark.parametrize("given", [["x"], "x", 5])
+def test_what_must_map_columns_is_refused_if_it_does_not(argument, given):
+    with pytest.raises(InputError, match=f"{argument} must map columns") as caught:
+        read({"x": ["a"]}, **{argument: given})
+    assert caught.value.culprits["parameter"] == argument

@@ -66,3 +66,11 @@ def test_a_schema_files_variables_under_their_names():
         Schema({"y": Variable("x")})
     with pytest.raises(UnknownNameError, match="'z'"):
         Schema({"x": Variable("x")})["z"]
+
+
+@pytest.mark.parametrize("given", [{"states": 5}, {"states": ("a", "b"), "cuts": ("q",)}])
+@pytest.mark.parametrize("cuts", [None, 5, "1"])
+def test_states_and_cuts_of_the_wrong_type_are_refused(given, cuts):
+    with pytest.raises(InputError, match="variable 'x': ") as caught:
+        Variable("x", **{"cuts": cuts, **given})
+    assert caught.value.culprits["variable"] == "x"

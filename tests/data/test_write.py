@@ -72,3 +72,29 @@ def test_a_file_that_fails_leaves_nothing_behind(tmp_path):
     with pytest.raises(DataError):
         write_rows(table, tmp_path / "rows.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_rows_of_a_network_with_a_state_that_looks_missing_survive(tmp_path, name):
+    variable = cs.Variable("x", ("?", "NA", "a"))
+    net = cs.Network.of([cs.Categorical(variable, (), np.array([0.4, 0.3, 0.3]))])
+    table = net.sample(50, seed=1)
+    write_rows(table, tmp_path / name)
+    for data in (tmp_path / name, table.to_frame()):
+        again = cs.read(data, schema=net.variables)
+        np.testing.assert_array_equal(again.columns["x"], table.columns["x"])
+    assert cs.read(table.to_frame()).variables["x"].states == variable.states
+
+
+@pytest.mark.parametrize("values", [["a", None, "b"], [None, None], ['say "a"', None], [0.5, None]])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_gaps_in_a_single_column_come_back(tmp_path, values, name):
+    table = cs.read({"x": values})
+    write_rows(table, tmp_path / name)
+    np.testing.assert_array_equal(cs.read(tmp_path / name).columns["x"], table.columns["x"])
+
+
+@pytest.mark.parametrize("column", ["a;b", "a\tb", 'a;"b"', "a,b"])
+def test_a_single_column_with_any_name_comes_back(tmp_path, column):
+    write_rows(cs.read({column: ["x", "y"]}), tmp_path / "t.csv")
+    assert list(cs.read(tmp_path / "t.csv").variables) == [column]

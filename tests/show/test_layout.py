@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from show_graphs import ASIA, dags, sized_dags, with_source
 
@@ -16,6 +16,11 @@ from consilience.files.registry import load
 from consilience.graph.dag import DAG
 from consilience.show import layout
 from consilience.show.picture import curve
+
+CROWDED = DAG(  # many arcs arrive beside one that runs straight down
+    [(f"n{i}", f"n{j}") for i, heads in enumerate(["123456", "2357", "45", "4"]) for j in heads],
+    nodes=[f"n{i}" for i in range(9)],
+)
 
 
 def overlap(a, b):
@@ -44,6 +49,7 @@ def test_every_node_is_placed_and_no_two_overlap(graph):
 
 @settings(deadline=None, max_examples=60)
 @given(graph=sized_dags())
+@example(graph=(CROWDED, dict.fromkeys(CROWDED.nodes, (20.0, 10.0))))
 def test_every_arc_leads_down_from_the_edge_of_its_tail_to_the_edge_of_its_head(graph):
     dag, sizes = graph
     drawn = layout(dag, sizes)

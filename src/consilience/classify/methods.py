@@ -158,7 +158,8 @@ def _probabilities(network: Network, target: str, table: Table, n_rows: int) -> 
     if impossible.size and network.source is not None and network.source in table.variables:
         shares = proportions(network.query([network.source, target]).values)
         codes = table.column(network.source)[impossible]
-        answer[impossible] = np.where(codes[:, None] >= 0, shares[codes], 0.0)
+        prior = network.query(target).values
+        answer[impossible] = np.where(codes[:, None] >= 0, shares[codes], prior)
     elif impossible.size:
         answer[impossible] = network.query(target).values
     return answer, len(impossible)

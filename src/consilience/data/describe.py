@@ -85,7 +85,11 @@ _HEADER = ("variable", "kind", "states or range", "missing", "because")
 
 
 def describe(table: Table) -> Description:
-    """Kind, states or range, share missing (over all sources) and origin of every variable."""
+    """Kind, states or range, share missing (over all sources) and origin of every variable.
+
+    Rows count by their weight: those of weight zero are no part of a share or a range. A state that
+    only such rows have is a state all the same.
+    """
     weights = _row_weights(table)
     total = float(weights.sum())
     rows = []
@@ -93,8 +97,8 @@ def describe(table: Table) -> Description:
         is_missing = _is_missing(table, name)
         share = float(weights[is_missing].sum()) / total if total > 0 else 0.0
         span = None
-        if variable.is_continuous and not is_missing.all():
-            known = table.columns[name][~is_missing]
+        known = table.columns[name][~is_missing & (weights > 0)]
+        if variable.is_continuous and known.size:
             span = (float(known.min()), float(known.max()))
         origin = table.origins.get(name, "")
         rows.append(DescriptionRow(name, variable.states, span, share, origin))

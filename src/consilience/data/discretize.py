@@ -3,14 +3,14 @@ r"""Discretisation: choices that turn numbers into cut points, pooled over all s
 Cut points :math:`c_1 < \dots < c_k` make :math:`k + 1` states, the intervals :math:`(-\infty, c_1),
 [c_1, c_2), \dots, [c_k, \infty)`, closed on the left. They are kept in the variable, so the same
 ones can be used on other data: ``cs.Cuts(heart.variables["chol"].cuts)``. Rows count by their
-weight; missing values have no say and stay missing; a column without two different values gets one
-state.
+weight, and one of weight zero has no say; missing values have no say and stay missing; a column
+without two different values gets one state.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Protocol
@@ -22,7 +22,7 @@ from consilience._typing import Codes, Floats
 from consilience.data.labels import is_plain_number, label
 from consilience.data.mdlp import mdl_cut_points
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Schema, Variable
+from consilience.data.variable import Schema, Variable, increasing
 from consilience.errors import DataError, InputError
 
 __all__ = [
@@ -46,7 +46,10 @@ class Discretizer(Protocol):
     def cut_points(
         self, values: Floats, weights: Floats, target: Codes | None
     ) -> tuple[float, ...]:
-        """Increasing cut points for values, none missing, with their weights and target codes."""
+        """Increasing cut points for values with their weights and target codes.
+
+        None of the values is missing and none of the weights is zero.
+        """
         ...
 
 
@@ -145,21 +148,25 @@ class Cuts:
     labels: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        points = tuple(map(float, self.points))
-        object.__setattr__(self, "points", points)
-        if not all(map(math.isfinite, points)) or not all(a < b for a, b in pairwise(points)):
+        points = increasing(self.points)
+        if points is None:
             raise InputError(
-                f"Cuts: points must be increasing numbers, got {points}.", parameter="points"
+                f"Cuts: points must be increasing numbers, got {self.points!r}.", parameter="points"
             )
-        if self.labels is None:
+        object.__setattr__(self, "points", points)
+        given: Any = self.labels
+        if given is None:
             return
-        object.__setattr__(self, "labels", tuple(self.labels))
-        if len(self.labels) != len(points) + 1 or any(map(is_plain_number, self.labels)):
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        labels = tuple(given) if is_list else ()
+        are_names = all(isinstance(text, str) and not is_plain_number(text) for text in labels)
+        if len(labels) != len(points) + 1 or not are_names:
             raise InputError(
-                f"Cuts: {len(points)} points need {len(points) + 1} labels that are no numbers, "
-                f"got {_check.listed(self.labels)}.",
+                f"Cuts: {len(points)} points need {len(points) + 1} labels that are text and no "
+                f"numbers, got {_check.listed(labels) if is_list else repr(given)}.",
                 parameter="labels",
             )
+        object.__setattr__(self, "labels", labels)
 
     @classmethod
     def from_variable(cls, variable: Variable) -> Cuts:
@@ -242,7 +249,12 @@ def discretize(table: Table, choices: Mapping[str, Discretizer]) -> Table:
 
 
 def check_choices(choices: Mapping[str, Any]) -> None:
-    """Refuse what is not a choice of cut points."""
+    """Refuse what is not a choice of cut points for each of some columns."""
+    if not isinstance(choices, Mapping):
+        raise InputError(
+            f"discretize must map columns to choices such as Quantiles(5), got {choices!r}.",
+            parameter="discretize",
+        )
     for name, choice in choices.items():
         if isinstance(choice, type) or not hasattr(choice, "cut_points"):
             raise InputError(
@@ -261,8 +273,8 @@ def cut(values: Floats, cuts: Sequence[float]) -> Codes:
 
 def _discretized(table: Table, name: str, choice: Discretizer, *, target: Codes | None) -> Table:
     values = _numbers(table, name)
-    known = ~np.isnan(values)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
+    known = ~np.isnan(values) & (weights > 0)
     points = choice.cut_points(
         values[known], weights[known], None if target is None else target[known]
     )

@@ -13,7 +13,7 @@ from typing import Any
 from consilience._typing import Codes
 from consilience.data.coding import Fragment, code_known
 from consilience.data.parts import parts_of
-from consilience.data.pieces import Markers
+from consilience.data.pieces import USUAL_MARKERS, Markers
 from consilience.data.place import Place
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
@@ -25,7 +25,7 @@ def read_known(
     data: Any,
     variables: Mapping[str, Variable],
     *,
-    missing: Iterable[Any] = ("", "?"),
+    missing: Iterable[Any] = USUAL_MARKERS,
     stand_ins: Mapping[str, str] | None = None,
 ) -> tuple[Table, dict[str, dict[str, int]]]:
     """Rows as discrete variables, unseen values as missing; and what was unseen, with its rows.
@@ -38,7 +38,8 @@ def read_known(
     variables
         The variables of the table; none is the source.
     missing
-        The texts that stand for a missing value, as for :func:`consilience.data.read.read`.
+        The texts that stand for a missing value, as for :func:`consilience.data.read.read`;
+        one that is a state of the variable is that state.
     stand_ins
         For a variable the state that takes the place of an unseen value, instead of missing.
 
@@ -59,7 +60,8 @@ def read_known(
     unseen: dict[str, dict[str, int]] = {}
     for name, variable in variables.items():
         place = Place(name)
-        fragment = Fragment(part.piece(name, markers, place), part.n_rows, place)
+        piece = part.piece(name, markers.without(variable.discrete_states), place)
+        fragment = Fragment(piece, part.n_rows, place)
         named = (stand_ins or {}).get(name)
         stand_in = -1 if named is None else variable.code(named)
         columns[name], found = code_known(variable, fragment, stand_in=stand_in)

@@ -1,11 +1,12 @@
 """How a value becomes the text of a state.
 
-States are text. A number is written in its shortest form, and a whole number without a fraction, so
-that the integer 1, the float 1.0 and the text ``"1"`` are one state, ``"1"``. Text is kept letter
-for letter, with one exception: when *every* text of a column is a plain decimal number (optional
-minus, no leading zeros, optional fraction or exponent), the column holds numbers and they are
-written by the same rule; ``"1.0"`` and ``"1"`` are then one state, while the codes ``"01"`` and
-``"1"`` stay two.
+States are text. A number is written in its shortest form, and a whole number with all its digits
+and without a fraction, so that the integer 1, the float 1.0 and the text ``"1"`` are one state,
+``"1"``. Only floats from :math:`10^{22}` on keep their exponent: the digits of a larger power of
+ten are no longer exact. Text is kept letter for letter, with one exception: when *every* text of a
+column is a plain decimal number (optional minus, no leading zeros, optional fraction or exponent),
+the column holds numbers and they are written by the same rule; ``"1.0"`` and ``"1"`` are then one
+state, while the codes ``"01"`` and ``"1"`` stay two.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PLAIN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 
 LARGEST_EXACT = 2**53
 
+_LARGEST_WHOLE = 10**22  # the last power of ten that a float holds exactly
+
 _plain_number = re.compile(PLAIN_NUMBER)
 
 
@@ -40,9 +43,9 @@ def label(value: Any) -> str:
     if isinstance(value, np.float16 | np.float32):
         return label(float(str(value)))  # 0.1 in 32 bits is "0.1", not "0.10000000149011612"
     if isinstance(value, float | np.floating | Decimal):
-        number = float(value)
-        is_whole = math.isfinite(number) and number.is_integer() and abs(number) < LARGEST_EXACT
-        return str(int(number)) if is_whole else repr(number)
+        number: Any = value
+        is_small = math.isfinite(number) and abs(number) < _LARGEST_WHOLE
+        return str(int(number)) if is_small and number == int(number) else repr(float(number))
     return str(value)
 
 

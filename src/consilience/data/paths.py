@@ -2,8 +2,9 @@
 
 Every column of a csv file is read as text, letter for letter: which texts are missing and which
 columns hold numbers is decided later, on the different texts only. Quoted values may contain commas
-and newlines; empty lines are skipped; a byte order mark is allowed. Text in parquet files is read
-as it lies there, already coded.
+and newlines; empty lines are skipped, and a gap in a file of one column is a quoted nothing,
+``""``; a byte order mark is allowed. Text in parquet files is read as it lies there, already
+coded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import pyarrow.parquet as arrow_parquet
 
 from consilience import _check
 from consilience.data.pieces import is_text
-from consilience.errors import FormatError, InputError, MissingFileError
+from consilience.errors import DataError, FormatError, InputError, MissingFileError
 
 __all__ = ["EXTENSIONS", "has_known_extension", "read_path"]
 
@@ -33,6 +34,7 @@ EXTENSIONS = (".csv", ".csv.gz", ".parquet")
 
 _BLOCK = 1 << 23
 _LARGEST_BLOCK = (1 << 31) - 1
+_OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
 _NOT_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")  # how pandas writes row labels
 
@@ -52,30 +54,47 @@ def read_path(
     if not has_known_extension(path):
         raise InputError(
             f"file {str(path)!r} cannot be read as a table. Accepted: {_check.listed(EXTENSIONS)}.",
-            path=str(path),
+            file=str(path),
         )
     if not path.is_file():
-        raise MissingFileError(f"there is no file {str(path)!r}.", path=str(path))
+        raise MissingFileError(f"there is no file {str(path)!r}.", file=str(path))
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, wanted)
     header, has_rows = _header(path)
+    if len(header) == 1:
+        _check_separator(path)
     names = _chosen(path, header, wanted)
     table = _parse(path, names) if has_rows else pa.table({name: _no_text() for name in names})
     return tuple(header), table, frozenset()
 
 
-def _header(path: Path) -> tuple[list[str], bool]:
+def _header(path: Path, separator: str = ",") -> tuple[list[str], bool]:
     """Names in the first line that is not empty, and whether anything stands below it."""
     try:
         with _open_text(path) as lines:
-            header = next((record for record in csv.reader(lines) if record), None)
+            records = csv.reader(lines, delimiter=separator)
+            header = next((record for record in records if record), None)
             if header is not None:
                 return header, any(line.rstrip("\r\n") for line in lines)
     except (UnicodeDecodeError, csv.Error, *_NOT_GZIP) as problem:
         raise _explain(path, problem) from None
     raise FormatError(
-        f"file {str(path)!r} is empty. A line with column names is needed.", path=str(path)
+        f"file {str(path)!r} is empty. A line with column names is needed.", file=str(path)
     )
+
+
+def _check_separator(path: Path) -> None:
+    """Refuse a single column whose name falls apart at another separator, quoted text apart."""
+    for separator, told in _OTHER_SEPARATORS.items():
+        names, _ = _header(path, separator)
+        if len(names) > 1:
+            raise DataError(
+                f"file {str(path)!r} looks like it is separated by {told}: its first line would "
+                f"name {len(names)} columns. Accepted: columns separated by commas; a single name "
+                "that holds the sign must stand in quotes.",
+                file=str(path),
+                separator=separator,
+            )
 
 
 def _chosen(path: Path, header: list[str], wanted: Collection[str] | None) -> list[str]:
@@ -83,7 +102,7 @@ def _chosen(path: Path, header: list[str], wanted: Collection[str] | None) -> li
     if twice:
         raise FormatError(
             f"file {str(path)!r} has two columns named {twice[0]!r}.",
-            path=str(path),
+            file=str(path),
             column=twice[0],
         )
     return [name for name in header if wanted is None or name in wanted] or header[:1]
@@ -132,19 +151,22 @@ def _open_text(path: Path) -> TextIO:
 def _explain(path: Path, problem: Exception) -> FormatError:
     """The error for a csv file that Arrow or Python could not read, with the line at fault."""
     if isinstance(problem, _NOT_GZIP):
-        return FormatError(f"file {str(path)!r} cannot be unpacked: {problem}.", path=str(path))
-    content = bytes(_content(path))
+        return FormatError(f"file {str(path)!r} cannot be unpacked: {problem}.", file=str(path))
+    try:
+        content = bytes(_content(path))
+    except _NOT_GZIP as damage:
+        return _explain(path, damage)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as found:
         line = content.count(b"\n", 0, found.start) + 1
         return FormatError(
             f"file {str(path)!r}, line {line}: the text is not UTF-8. Save the file as UTF-8.",
-            path=str(path),
+            file=str(path),
             line=line,
         )
     return _ragged(path, text) or FormatError(
-        f"file {str(path)!r} is not a csv file: {problem}.", path=str(path)
+        f"file {str(path)!r} is not a csv file: {problem}.", file=str(path)
     )
 
 
@@ -164,7 +186,7 @@ def _ragged(path: Path, text: str) -> FormatError | None:
             return FormatError(
                 f"file {str(path)!r}, line {line}: {len(record)} values, but the header names "
                 f"{n_columns} columns.",
-                path=str(path),
+                file=str(path),
                 line=line,
             )
 
@@ -179,9 +201,10 @@ def _read_parquet(
         texts = [name for name in names if is_text(schema.field(name).type)]
         with arrow_parquet.ParquetFile(path, read_dictionary=texts) as file:
             table = file.read(columns=names)
-    except (pa.ArrowException, OSError) as problem:
+        table.validate(full=True)  # Arrow takes the bytes of text on trust
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         raise FormatError(
-            f"file {str(path)!r} cannot be read as parquet: {problem}.", path=str(path)
+            f"file {str(path)!r} cannot be read as parquet: {problem}.", file=str(path)
         ) from None
     declared = [name for name in names if pa.types.is_dictionary(schema.field(name).type)]
     return tuple(header), table, frozenset(declared)

@@ -3,7 +3,7 @@
 Whatever a part is made of (Arrow, pandas, numpy, lists), each of its columns becomes one of two
 pieces, and all that follows works on those: :class:`Coded` for text, categories and booleans,
 :class:`Numbers` for numbers. What counts as missing is settled here: null, NaN, and the texts
-listed as missing, nothing else.
+listed as missing unless they are declared states, nothing else.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from consilience.data.place import Place
 from consilience.kernels.compile import IS_COMPILED
 
 __all__ = [
+    "USUAL_MARKERS",
     "Coded",
     "Markers",
     "Numbers",
@@ -36,6 +37,8 @@ __all__ = [
     "is_text",
 ]
 
+USUAL_MARKERS = ("", "?")
+
 _ANY_NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _SCALARS = (str, bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _FEW = 500  # texts; for these a loop in Python is faster than starting one in Arrow
@@ -45,16 +48,35 @@ _WORTH_LOADING = 500_000  # rows from which that pays for loading the compiler, 
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """The texts that stand for a missing value; one that is a number marks equal numbers."""
+    """The texts that stand for a missing value; one that is a number marks equal numbers.
+
+    A text that is declared to be a state is one, and no marker: the states that the user declared
+    for a column or, if ``yielding``, the categories that its type declares. Only the usual markers
+    yield to a type: those that the user named are stronger than it. The empty text cannot be a
+    state.
+    """
 
     texts: frozenset[str]
     numbers: frozenset[float]
+    yielding: bool
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Markers:
         """The markers that these values stand for."""
         texts = frozenset(map(label, values))
-        return cls(texts, frozenset(float(text) for text in texts if is_plain_number(text)))
+        numbers = frozenset(float(text) for text in texts if is_plain_number(text))
+        return cls(texts, numbers, yielding=texts == frozenset(USUAL_MARKERS))
+
+    def without(self, states: Iterable[str]) -> Markers:
+        """The markers of a column whose states are declared."""
+        known = {text for text in states if text}
+        numbers = {float(text) for text in known if is_plain_number(text)}
+        texts = frozenset(
+            text
+            for text in self.texts - known
+            if not (is_plain_number(text) and float(text) in numbers)
+        )
+        return Markers(texts, self.numbers - numbers, yielding=False)
 
     def match(self, text: str) -> bool:
         """Whether a text stands for a missing value."""
@@ -247,6 +269,8 @@ def _declared(
     codes: npt.NDArray[Any], values: Collection[Any], markers: Markers, *, ordered: bool
 ) -> Coded:
     texts = [None if _is_null(value) else label(value) for value in values]
+    if markers.yielding:
+        markers = markers.without(text for text in texts if text is not None)
     return _without_markers(codes, _texts(texts), markers, kind="categories", ordered=ordered)
 
 

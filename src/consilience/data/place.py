@@ -38,7 +38,7 @@ class Place:
         return DataError(
             f"{', '.join(where)}: {fact}",
             source=source,
-            path=self.path,
+            file=self.path,
             column=self.column,
             row=row + 1,
             **culprits,

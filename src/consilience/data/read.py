@@ -14,6 +14,7 @@ from consilience.data.discretize import Discretizer
 from consilience.data.discretize import discretize as discretize_table
 from consilience.data.labels import LARGEST_EXACT
 from consilience.data.parts import parts_of
+from consilience.data.pieces import USUAL_MARKERS
 from consilience.data.request import ReadRequest
 from consilience.data.sources import Sourced, with_sources
 from consilience.data.table import Table
@@ -31,7 +32,7 @@ def read(
     states: Mapping[str, Iterable[Any]] | None = None,
     discrete: Iterable[str] = (),
     continuous: Iterable[str] = (),
-    missing: Iterable[Any] = ("", "?"),
+    missing: Iterable[Any] = USUAL_MARKERS,
     discretize: Mapping[str, Discretizer] | None = None,
     schema: Schema | Mapping[str, Variable] | None = None,
 ) -> Table:
@@ -51,7 +52,8 @@ def read(
         to its key throughout.
     weight
         The column that says how many rows each row stands for: numbers of at least zero, none
-        missing.
+        missing. A row of weight zero counts as no row; but a state that only such rows have is a
+        state all the same.
     columns
         The variables to read, in this order; all columns by default.
     states
@@ -62,7 +64,9 @@ def read(
     missing
         The texts that stand for a missing value. A number among them stands for equal numbers too.
         Null and NaN are always missing, and nothing else is ever taken for it: ``None``, ``NA`` and
-        ``nan`` as text are states.
+        ``nan`` as text are states. A text listed here that ``states`` or ``schema`` declare to be a
+        state of its column is that state, and so is a category of a categorical type unless another
+        list of texts is given here. The empty text can never be a state.
     discretize
         For a column of numbers how to cut it into states; see
         :func:`consilience.data.discretize.discretize`. Use ``Cuts(other.variables["age"].cuts)``

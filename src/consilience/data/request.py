@@ -47,12 +47,12 @@ class ReadRequest:
         schema: Schema | Mapping[str, Variable] | None,
     ) -> ReadRequest:
         """The request, or the error for arguments that contradict each other."""
-        check_choices(discretize or {})
+        check_choices({} if discretize is None else discretize)
         request = cls(
             source=source,
             weight=weight,
             columns=None if columns is None else _names("columns", columns),
-            states={name: _labels(name, listed) for name, listed in (states or {}).items()},
+            states=_states(states),
             discrete=frozenset(_names("discrete", discrete)),
             continuous=frozenset(_names("continuous", continuous)),
             discretize=discretize or {},
@@ -95,6 +95,15 @@ class ReadRequest:
         if names is None:
             return None
         return frozenset(name for name in (*names, self.source_name, self.weight) if name)
+
+    def markers_of(self, column: str) -> Markers:
+        """What is missing in a column: a marker that is a declared state of it is that state."""
+        if self.schema is not None and column in self.schema:
+            return self.markers.without(self.schema[column].states or ())
+        if column in self.states:
+            return self.markers.without(self.states[column])
+        is_numeric = column in (self.weight, *self.continuous, *self.discretize)
+        return self.markers.without(()) if is_numeric else self.markers
 
     def variables(self, names: Sequence[str], source: str | None) -> tuple[str, ...]:
         """Names of the variables to read from data with these columns and this source."""
@@ -156,11 +165,19 @@ def _listed(argument: str, values: Any) -> tuple[Any, ...]:
     return tuple(values)
 
 
+def _states(given: Any) -> dict[str, tuple[str, ...]]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f"states must map columns to lists of states, got {given!r}.", parameter="states"
+        )
+    return {name: _labels(name, listed) for name, listed in (given or {}).items()}
+
+
 def _labels(name: str, states: Iterable[Any]) -> tuple[str, ...]:
     return tuple(map(label, _names(f"states for {name!r}", states)))
 
 
-def _schema(given: Schema | Mapping[str, Variable] | None, source: str | None) -> Schema | None:
+def _schema(given: Any, source: str | None) -> Schema | None:
     if given is None:
         return None
     if isinstance(given, Schema):
@@ -171,5 +188,7 @@ def _schema(given: Schema | Mapping[str, Variable] | None, source: str | None) -
         if source is None or source not in given.variables:
             return given
         given = given.variables
+    if not isinstance(given, Mapping):
+        return Schema(given)  # which says what is wrong with it
     variables = {name: variable for name, variable in given.items() if name != source}
     return Schema(variables, None if source is None else given.get(source))

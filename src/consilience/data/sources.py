@@ -12,7 +12,6 @@ from consilience._typing import Codes
 from consilience.data.coding import Fragment, code_freely
 from consilience.data.labels import labels
 from consilience.data.parts import Part
-from consilience.data.pieces import Markers
 from consilience.data.place import Place
 from consilience.data.request import ReadRequest
 from consilience.data.table import code_type
@@ -27,7 +26,7 @@ class Sourced:
     """The parts with the source of every row; variable and codes are None without sources."""
 
     parts: Sequence[Part]
-    markers: Markers
+    request: ReadRequest
     variable: Variable | None = None
     codes: Codes | None = None
 
@@ -41,7 +40,8 @@ class Sourced:
         fragments, start = [], 0
         for part in self.parts:
             place = Place(name, part.path, self._source_of(part, start))
-            fragments.append(Fragment(part.piece(name, self.markers, place), part.n_rows, place))
+            piece = part.piece(name, self.request.markers_of(name), place)
+            fragments.append(Fragment(piece, part.n_rows, place))
             start += part.n_rows
         return fragments
 
@@ -54,17 +54,17 @@ class Sourced:
 
 def with_sources(parts: Sequence[Part], names: Sequence[str], request: ReadRequest) -> Sourced:
     """The parts with their sources, from the keys of a dict or from the column requested."""
-    bare = Sourced(parts, request.markers)
+    bare = Sourced(parts, request)
     name = request.source_name
     if parts[0].source is not None:
-        return Sourced(parts, request.markers, *_from_keys(bare, name, request.known_sources))
+        return Sourced(parts, request, *_from_keys(bare, name, request.known_sources))
     if request.source is None and (not request.known_sources or name not in names):
         return bare
     _check.known("column", [name], names)
     fragments = bare.fragments(name)
     _check_recorded(name, fragments)
     variable, codes = code_freely(name, fragments, first=request.known_sources, is_sorted=False)
-    return Sourced(parts, request.markers, Variable(name, variable.states), codes)
+    return Sourced(parts, request, Variable(name, variable.states), codes)
 
 
 def _from_keys(bare: Sourced, name: str, known: tuple[str, ...]) -> tuple[Variable, Codes]:
@@ -101,7 +101,7 @@ def _check_recorded(name: str, fragments: Sequence[Fragment]) -> None:
         if fragment.piece is None:
             raise DataError(
                 f"file {place.path!r} has no column {name!r}, which names the source of each row.",
-                path=place.path,
+                file=place.path,
                 column=name,
             )
         rows = np.flatnonzero(fragment.piece.coded().codes < 0)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "code_type"]
 
+LARGEST_TOTAL = 2**62
+"""Largest sum of weights: sums of whole numbers beyond it would overflow."""
+
 
 def code_type(n_states: int) -> type[np.signedinteger[Any]]:
     """The smallest integer type that holds the codes -1 .. n_states - 1."""
@@ -163,6 +166,9 @@ class Table:
     def __len__(self) -> int:
         return self.n_rows
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return _freeze.rebuilt(self)
+
     def __repr__(self) -> str:
         sources = f", {len(self.sources)} sources" if self.sources else ""
         weights = "" if self.weights is None else f", weight {self.total_weight:g}"
@@ -201,7 +207,16 @@ def _check_column(name: str, variable: Variable, column: Column, n_rows: int) ->
             f"got {column.dtype.name} of shape {column.shape}.",
             column=name,
         )
-    if variable.is_continuous or not n_rows:
+    if variable.is_continuous:
+        infinite = np.flatnonzero(np.isinf(column))
+        if infinite.size:
+            raise DataError(
+                f"column {name!r}, row {infinite[0] + 1}: a value is infinite.",
+                column=name,
+                row=int(infinite[0]) + 1,
+            )
+        return
+    if not n_rows:
         return
     if int(column.min()) < -1 or int(column.max()) >= variable.n_states:
         raise DataError(
@@ -210,7 +225,11 @@ def _check_column(name: str, variable: Variable, column: Column, n_rows: int) ->
 
 
 def _check_weights(weights: Integers | Floats, n_rows: int) -> None:
-    if weights.shape != (n_rows,) or weights.dtype not in (np.int64, np.float64):
+    if (
+        not isinstance(weights, np.ndarray)
+        or weights.shape != (n_rows,)
+        or weights.dtype not in (np.int64, np.float64)
+    ):
         raise DataError(f"weights must be {n_rows} numbers of int64 or float64.", column="weight")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if bad.size:
@@ -218,3 +237,5 @@ def _check_weights(weights: Integers | Floats, n_rows: int) -> None:
             f"row {bad[0] + 1}: a weight must be zero or more, got {weights[bad[0]]}.",
             row=int(bad[0]) + 1,
         )
+    if float(weights.sum(dtype=np.float64)) > LARGEST_TOTAL:
+        raise DataError(f"the weights add up to more than {LARGEST_TOTAL:,}.", column="weight")

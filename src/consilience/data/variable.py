@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ from consilience import _check, _freeze
 from consilience.data.labels import is_plain_number, label
 from consilience.errors import InputError, UnknownNameError
 
-__all__ = ["Schema", "Variable"]
+__all__ = ["Schema", "Variable", "increasing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,9 @@ class Variable:
                 )
             return
         given: Any = self.states
-        if isinstance(given, str):
+        if isinstance(given, str) or not isinstance(given, Iterable):
             raise InputError(
-                f"variable {self.name!r}: states must be a sequence of texts, got the text "
-                f"{given!r}.",
+                f"variable {self.name!r}: states must be a sequence of texts, got {given!r}.",
                 variable=self.name,
             )
         object.__setattr__(self, "states", tuple(self.states))
@@ -80,15 +79,14 @@ class Variable:
     def _check_cuts(self, states: tuple[str, ...]) -> None:
         if self.cuts is None:
             return
-        object.__setattr__(self, "cuts", tuple(map(float, self.cuts)))
-        is_finite = all(map(math.isfinite, self.cuts))
-        is_increasing = is_finite and all(a < b for a, b in pairwise(self.cuts))
-        if len(self.cuts) != len(states) - 1 or not is_increasing:
+        cuts = increasing(self.cuts)
+        if cuts is None or len(cuts) != len(states) - 1:
             raise InputError(
                 f"variable {self.name!r}: {len(states)} states need {len(states) - 1} increasing "
-                f"cut points, got {self.cuts}.",
+                f"cut points, got {self.cuts!r}.",
                 variable=self.name,
             )
+        object.__setattr__(self, "cuts", cuts)
 
     @property
     def is_continuous(self) -> bool:
@@ -140,8 +138,18 @@ class Schema:
     source: Variable | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.variables, Mapping):
+            raise InputError(
+                f"a schema must map names to variables, got {self.variables!r}.", parameter="schema"
+            )
         _freeze.own(self)
         for name, variable in self.variables.items():
+            if not isinstance(variable, Variable):
+                raise InputError(
+                    f"schema: {name!r} needs a Variable, got {variable!r}. "
+                    f"Write Variable({name!r}, states).",
+                    variable=name,
+                )
             if name != variable.name:
                 raise InputError(f"the variable {variable.name!r} is filed under {name!r}.")
         if self.source is not None and self.source.name in self.variables:
@@ -160,3 +168,15 @@ class Schema:
 
     def __contains__(self, name: object) -> bool:
         return name in self.variables or (self.source is not None and name == self.source.name)
+
+
+def increasing(points: Any) -> tuple[float, ...] | None:
+    """The points as floats, or None if they are not finite increasing numbers."""
+    if isinstance(points, str) or not isinstance(points, Iterable):
+        return None
+    try:
+        floats = tuple(map(float, points))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    is_finite = all(map(math.isfinite, floats))
+    return floats if is_finite and all(a < b for a, b in pairwise(floats)) else None

@@ -32,7 +32,7 @@ def write_rows(table: Table, path: str | os.PathLike[str]) -> None:
 
     The file appears whole or not at all. Its columns are the source, the variables and, if the rows
     have weights, ``weight``. Parquet keeps all states of a variable and whether they are ordered;
-    csv keeps those that occur.
+    csv keeps those that occur. In a csv file of one column a missing value is ``""``.
     """
     file = check_rows_path(path)
     draft = file.with_name(f".{file.name}.{os.getpid()}.part")
@@ -52,10 +52,10 @@ def check_rows_path(path: str | os.PathLike[str]) -> Path:
         raise FormatError(
             f"rows cannot be written to {file.name!r}. Known extensions: "
             f"{_check.listed(EXTENSIONS)}.",
-            file=file.name,
+            file=str(file),
         )
     if not file.parent.is_dir():
-        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", path=str(file.parent))
+        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", file=str(file))
     return file
 
 
@@ -63,8 +63,15 @@ def write_csv(table: Table, stream: Any) -> None:
     """Write a table as UTF-8 csv to a stream of bytes, without quotes if no label needs them."""
     rows = to_arrow(table)
     header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(rows.column_names)
+    csv.writer(
+        header,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if _is_ambiguous(rows.column_names) else csv.QUOTE_MINIMAL,
+    ).writerow(rows.column_names)
     stream.write(header.getvalue().encode())
+    if rows.num_columns == 1 and rows.column(0).null_count:
+        _write_gaps(rows.column(0), stream)
+        return
     labels = (state for v in _written(table) for state in v.states or ())
     is_plain = all(_STRUCTURAL.isdisjoint(state) for state in labels)
     options = arrow_csv.WriteOptions(
@@ -97,6 +104,18 @@ def _write(table: Table, file: Path, name: str) -> None:
     else:
         with file.open("wb") as stream:
             write_csv(table, stream)
+
+
+def _is_ambiguous(names: list[str]) -> bool:
+    """Whether a single name could be taken for several with another separator."""
+    return len(names) == 1 and not frozenset(";\t").isdisjoint(names[0])
+
+
+def _write_gaps(column: Any, stream: Any) -> None:
+    """Write a single column with gaps, each as a quoted nothing: an empty line is no row."""
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows([value] for value in column.to_pylist())
+    stream.write(lines.getvalue().encode())
 
 
 def _written(table: Table) -> list[Variable]:

@@ -200,7 +200,7 @@ def assemble(
         name = draft.family.name
         if name in tables:
             raise fault(file, draft.line_of(0), f"the node {name!r} has two tables.")
-        rows = _normalised(file, draft, found, kept) if is_suspect else draft.rows
+        rows = _normalized(file, draft, found, kept) if is_suspect else draft.rows
         tables[name] = _table(file, draft, rows)
     for name in variables:
         if name not in tables:
@@ -232,7 +232,7 @@ def _suspects(drafts: Sequence[Draft], kept: float) -> list[bool]:
     return list(np.logical_or.reduceat(is_bad, first_rows))
 
 
-def _normalised(file: str, draft: Draft, notes: list[str], kept: float) -> Floats:
+def _normalized(file: str, draft: Draft, notes: list[str], kept: float) -> Floats:
     rows = draft.rows
     is_strange = ~((rows >= 0) & (rows <= 1 + REPAIRED)).all(axis=1)
     if is_strange.any():

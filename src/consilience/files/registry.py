@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
     file = Path(path)
     form = _format(file)
     if not file.is_file():
-        raise MissingFileError(f"there is no file {str(file)!r}.", path=str(file))
+        raise MissingFileError(f"there is no file {str(file)!r}.", file=str(file))
     text, note = form.decode(_unpacked(file), file.name)
     net = form.parse(text, file.name)
     if source is None and note is None:
@@ -108,7 +108,7 @@ def save(net: Network, path: str | os.PathLike[str]) -> None:
     if file.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
     if not file.parent.is_dir():
-        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", path=str(file.parent))
+        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", file=str(file))
     draft = file.with_name(f".{uuid4().hex}.part")
     try:
         draft.write_bytes(data)

@@ -22,6 +22,7 @@ __all__ = ["connected_part"]
 BEND_WIDTH = 16.0  # room of an arc that passes a row
 ROW_GAPS = 46.0, 120.0  # between two rows: least and most, by how far the arcs go sideways
 PORT_STEP = 11.0  # between the tips of two arcs at one node
+PORT_ROOM = 0.45  # how far from the middle of a box arcs may arrive, as a share of its width
 STRAIGHT = 16.0  # how far beside the middle of a box an arc may end in order to run straight
 SHARED_HEADS = 6  # long arcs with one head share their bends if there are at least so many
 CROSSING = 120.0  # a crossing is as bad as this much way sideways
@@ -175,9 +176,19 @@ def _ports(
         wanted = [dx if is_near else 0.0 for dx, is_near in zip(away, near, strict=True)]
         weights = [1000.0 if is_near else 1.0 for is_near in near]
         step = min(PORT_STEP, 0.7 * boxes[head].width / len(tails))
-        places = spread(wanted, weights, [step] * (len(tails) - 1))
+        places = _within(
+            spread(wanted, weights, [step] * (len(tails) - 1)), step, PORT_ROOM * boxes[head].width
+        )
         ports |= {(tail, head): place for tail, place in zip(tails, places, strict=True)}
     return ports
+
+
+def _within(places: Sequence[float], step: float, room: float) -> list[float]:
+    """Places at least a step apart, moved no further than needed to lie at most ``room`` from 0."""
+    last = len(places) - 1
+    return [
+        min(max(place, i * step - room), room - (last - i) * step) for i, place in enumerate(places)
+    ]
 
 
 def _is_straight(dx: float, width: float) -> bool:
