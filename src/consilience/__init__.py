@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from consilience.show.svg import svg
     from consilience.simulate.calibration import diverge_calibrated
     from consilience.simulate.difficulty import difficulty
-    from consilience.simulate.divergence import diverge, realised_divergence
+    from consilience.simulate.divergence import diverge, realized_divergence
     from consilience.simulate.networks import random_network
     from consilience.simulate.permutation import permute_states
     from consilience.simulate.strata import stratified_order, stratified_subsample
@@ -122,7 +122,7 @@ _HOME = {
     "random_dag": "graph.random",
     "random_network": "simulate.networks",
     "read": "data.read",
-    "realised_divergence": "simulate.divergence",
+    "realized_divergence": "simulate.divergence",
     "save": "files.registry",
     "shd": "graph.distance",
     "shd_dags": "graph.distance",
@@ -196,7 +196,7 @@ __all__ = [
     "random_dag",
     "random_network",
     "read",
-    "realised_divergence",
+    "realized_divergence",
     "save",
     "shd",
     "shd_dags",

@@ -55,7 +55,7 @@ def test_every_exact_method_equals_the_full_joint(net, data):
 
 
 def probability_of(net: cs.Network, table: np.ndarray, states: cs.Explanation) -> float:
-    """Of the states, maximised over what they leave open (the known ones)."""
+    """Of the states, maximized over what they leave open (the known ones)."""
     at = tuple(
         net.variables[name].code(states[name]) if name in states else slice(None)
         for name in net.variables

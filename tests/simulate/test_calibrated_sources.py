@@ -14,7 +14,7 @@ from consilience.simulate import (
     difficulty,
     diverge,
     diverge_calibrated,
-    realised_divergence,
+    realized_divergence,
 )
 from consilience.simulate.difficulty import of_source
 
@@ -151,7 +151,7 @@ def test_sources_still_differ_more_and_more():
         diverge_calibrated(net, pooled(net), delta, target=TARGET, n_rows=1_000, seed=3).network
         for delta in DELTAS
     ]
-    found = [realised_divergence(each, target=TARGET) for each in (net, *nets)]
+    found = [realized_divergence(each, target=TARGET) for each in (net, *nets)]
     assert np.all(np.diff(found) > 0)
 
 

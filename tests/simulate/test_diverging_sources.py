@@ -19,7 +19,7 @@ from simulated_sources import (
 import consilience as cs
 from consilience.errors import InputError, ModelError, UnknownNameError
 from consilience.network.network import Network
-from consilience.simulate import diverge, realised_divergence
+from consilience.simulate import diverge, realized_divergence
 
 
 @st.composite
@@ -150,25 +150,25 @@ def test_a_node_that_does_not_depend_on_the_source_stays():
 
 @given(case=columns())
 @settings(deadline=None)
-def test_the_realised_divergence_is_the_mean_over_all_pairs(case):
+def test_the_realized_divergence_is_the_mean_over_all_pairs(case):
     rows, _ = case
     pairs = [np.abs(a - b).sum() / 2 for a, b in combinations(rows, 2)]
     wanted = np.mean(pairs) if pairs else 0.0
-    assert realised_divergence(one_node(rows)) == pytest.approx(wanted, abs=1e-12)
+    assert realized_divergence(one_node(rows)) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_the_realised_divergence_grows_with_delta_and_leaves_out_the_target():
+def test_the_realized_divergence_grows_with_delta_and_leaves_out_the_target():
     net = three_sources()
     found = [
-        realised_divergence(diverge(net, pooled(net), delta, target=TARGET), target=TARGET)
+        realized_divergence(diverge(net, pooled(net), delta, target=TARGET), target=TARGET)
         for delta in (0, 0.25, 0.5, 0.75, 1)
     ]
     assert np.all(np.diff(found) > 0)
-    assert realised_divergence(net, target=TARGET) != realised_divergence(net)
+    assert realized_divergence(net, target=TARGET) != realized_divergence(net)
 
 
 def test_identical_sources_have_no_divergence():
-    assert realised_divergence(one_node([[0.1, 0.2, 0.7]] * 3)) == 0
+    assert realized_divergence(one_node([[0.1, 0.2, 0.7]] * 3)) == 0
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1.1, np.nan, "0.5", True])

@@ -8,7 +8,7 @@ import consilience as cs
 from consilience.data.variable import Schema
 from consilience.errors import DataError, InputError
 from consilience.network.network import Network
-from consilience.simulate import difficulty, permute_states, realised_divergence
+from consilience.simulate import difficulty, permute_states, realized_divergence
 
 GRAPHS = {"naive Bayes": (), "tree": (("x0", "x1"), ("x1", "x2"), ("x1", "x3"), ("x0", "x4"))}
 DELTAS = (0.0, 0.4, 1.0)
@@ -58,7 +58,7 @@ def test_the_sources_have_less_and_less_in_common():
     net = three_sources(n_features=10)
     alike = Network.of([net["f"], *pooled(net).distributions.values()], source="f")
     found = [
-        realised_divergence(
+        realized_divergence(
             permute_states(alike, delta, target=TARGET, seed=2).network, target=TARGET
         )
         for delta in np.linspace(0, 1, 11)

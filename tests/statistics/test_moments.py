@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
-from consilience.statistics.engines import Batches, Memory, centred
+from consilience.statistics.engines import Batches, Memory, centered
 
 
 @st.composite
@@ -80,7 +80,7 @@ def test_large_means_keep_the_digits_of_the_variance():
 
 
 def test_the_answer_has_the_same_bits_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(centred, "ROWS_A_BLOCK", 100)
+    monkeypatch.setattr(centered, "ROWS_A_BLOCK", 100)
     table = cs.read({"x": np.random.default_rng(0).normal(size=1234)}, continuous=["x"])
     answers = [cs.moments(Memory(table, threads=n), ["x"]).scatter for n in (1, 2, 3)]
     assert answers[0] == answers[1] == answers[2]

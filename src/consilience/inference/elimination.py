@@ -1,4 +1,4 @@
-r"""Variable elimination: sum or maximise variables out of a product of tables, one at a time.
+r"""Variable elimination: sum or maximize variables out of a product of tables, one at a time.
 
 .. math:: P(q, e) = \sum_{\text{others}} \prod_i P(x_i \mid \mathrm{pa}_i)\, \lambda_i(x_i)
 
@@ -26,7 +26,7 @@ from consilience.network.network import Network
 
 __all__ = [
     "Elimination",
-    "Labelled",
+    "Labeled",
     "connected",
     "eliminate",
     "factors_of",
@@ -39,7 +39,7 @@ FEW_FACTORS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labelled:
+class Labeled:
     """An array with a name for each axis."""
 
     names: tuple[str, ...]
@@ -48,10 +48,10 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """What is left after eliminating, with the tables that were maximised on the way.
+    """What is left after eliminating, with the tables that were maximized on the way.
 
     ``values``, of which the largest is one, times ``exp(log_scale)`` is the result over ``names``.
-    ``maximised`` has, for each variable that was maximised, the product in which it was, the
+    ``maximized`` has, for each variable that was maximized, the product in which it was, the
     variable last, in the order of elimination. If the result is zero everywhere, ``log_scale`` is
     minus infinity and the rest says nothing.
     """
@@ -59,10 +59,10 @@ class Elimination:
     names: tuple[str, ...]
     values: Floats
     log_scale: float
-    maximised: tuple[Labelled, ...]
+    maximized: tuple[Labeled, ...]
 
 
-def factors_of(net: Network, evidence: Evidence, names: Collection[str]) -> list[Labelled]:
+def factors_of(net: Network, evidence: Evidence, names: Collection[str]) -> list[Labeled]:
     """Tables and likelihoods that matter for the variables and evidence, known states sliced."""
     wanted = [*names, *evidence.names]
     relevant = {*wanted, *net.dag.ancestors(wanted)}
@@ -72,19 +72,19 @@ def factors_of(net: Network, evidence: Evidence, names: Collection[str]) -> list
             axes = (*net[name].parents, name)
             at = tuple(evidence.known.get(axis, slice(None)) for axis in axes)
             free = tuple(axis for axis in axes if axis not in evidence.known)
-            factors.append(Labelled(free, net[name].table[at]))
+            factors.append(Labeled(free, net[name].table[at]))
     for name, vector in evidence.likelihoods.items():
         if name in evidence.known:
-            factors.append(Labelled((), vector[evidence.known[name]]))
+            factors.append(Labeled((), vector[evidence.known[name]]))
         else:
-            factors.append(Labelled((name,), vector))
+            factors.append(Labeled((name,), vector))
     return factors
 
 
 def interaction(
-    factors: Sequence[Labelled], joined: Sequence[str] = ()
+    factors: Sequence[Labeled], joined: Sequence[str] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """The graph in which two variables are neighbours if a factor, or ``joined``, has both."""
+    """The graph in which two variables are neighbors if a factor, or ``joined``, has both."""
     neighbors: dict[str, dict[str, None]] = {}
     for names in (*(factor.names for factor in factors), tuple(joined)):
         for name in names:
@@ -92,7 +92,7 @@ def interaction(
     return {name: tuple(o for o in others if o != name) for name, others in neighbors.items()}
 
 
-def connected(factors: Sequence[Labelled], names: Collection[str]) -> list[Labelled]:
+def connected(factors: Sequence[Labeled], names: Collection[str]) -> list[Labeled]:
     """The factors that a chain of shared variables joins to the names."""
     neighbors = interaction(factors)
     reached, frontier = set(names), list(names)
@@ -106,7 +106,7 @@ def connected(factors: Sequence[Labelled], names: Collection[str]) -> list[Label
 
 def shape_of(
     net: Network,
-    factors: Sequence[Labelled],
+    factors: Sequence[Labeled],
     *,
     kept: Sequence[str] = (),
     last: Sequence[str] = (),
@@ -117,16 +117,16 @@ def shape_of(
 
 
 def eliminate(
-    factors: Sequence[Labelled],
+    factors: Sequence[Labeled],
     order: Sequence[str],
     *,
     kept: Sequence[str] = (),
-    maximise: Collection[str] = (),
+    maximize: Collection[str] = (),
 ) -> Elimination:
-    """Sum out, or maximise, the variables in this order; the result has the axes ``kept``."""
+    """Sum out, or maximize, the variables in this order; the result has the axes ``kept``."""
     log_scale = sum(_log(float(f.values)) for f in factors if not f.names)
     pool = [factor for factor in factors if factor.names]
-    maximised: list[Labelled] = []
+    maximized: list[Labeled] = []
     for name in order:
         if log_scale == -math.inf:
             return Elimination(tuple(kept), np.zeros(()), log_scale, ())
@@ -135,19 +135,19 @@ def eliminate(
         mentioned = [factor for factor in pool if name in factor.names]
         pool = [factor for factor in pool if name not in factor.names]
         rest = tuple(v for v in _scope(mentioned) if v != name)
-        if name in maximise:
+        if name in maximize:
             table, log_part = _product(mentioned, (*rest, name))
-            maximised.append(Labelled((*rest, name), table))
+            maximized.append(Labeled((*rest, name), table))
             table = table.max(axis=-1)
         else:
             table, log_part = _product(mentioned, rest)
         log_scale += log_part
         if rest:
-            pool.append(Labelled(rest, table))
+            pool.append(Labeled(rest, table))
         else:
             log_scale += _log(float(table))
     values, log_part = _product(pool, tuple(kept))
-    return Elimination(tuple(kept), values, log_scale + log_part, tuple(maximised))
+    return Elimination(tuple(kept), values, log_scale + log_part, tuple(maximized))
 
 
 def log_evidence(net: Network, evidence: Evidence, memory_limit: float) -> float:
@@ -158,7 +158,7 @@ def log_evidence(net: Network, evidence: Evidence, memory_limit: float) -> float
     return eliminate(factors, shape.order).log_scale + evidence.log_scale
 
 
-def _product(factors: Sequence[Labelled], kept: tuple[str, ...]) -> tuple[Floats, float]:
+def _product(factors: Sequence[Labeled], kept: tuple[str, ...]) -> tuple[Floats, float]:
     """Product of the factors summed over all variables but ``kept``, and the log of what it lacks.
 
     Many factors are multiplied a few at a time, each product divided by its largest entry.
@@ -168,13 +168,13 @@ def _product(factors: Sequence[Labelled], kept: tuple[str, ...]) -> tuple[Floats
         some, pool = pool[:FEW_FACTORS], pool[FEW_FACTORS:]
         scope = _scope(some)
         values, log_part = _scaled(_einsum(some, scope))
-        pool.append(Labelled(scope, values))
+        pool.append(Labeled(scope, values))
         log_scale += log_part
     values, log_part = _scaled(_einsum(pool, kept))
     return values, log_scale + log_part
 
 
-def _einsum(factors: Sequence[Labelled], kept: tuple[str, ...]) -> Floats:
+def _einsum(factors: Sequence[Labeled], kept: tuple[str, ...]) -> Floats:
     if not factors:
         return np.ones(())
     axis = {name: i for i, name in enumerate(_scope(factors))}
@@ -193,5 +193,5 @@ def _log(x: float) -> float:
     return math.log(x) if x > 0 else -math.inf
 
 
-def _scope(factors: Sequence[Labelled]) -> tuple[str, ...]:
+def _scope(factors: Sequence[Labeled]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for factor in factors for name in factor.names))

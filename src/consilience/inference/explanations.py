@@ -2,7 +2,7 @@ r"""The most probable states: of everything, of some variables, and the next bes
 
 - Most probable explanation: :math:`\arg\max_x P(x, e)` over all variables that are not known.
 - Marginal MAP: :math:`\arg\max_y \sum_z P(y, z, e)`; the others are summed out before anything is
-  maximised, which constrains the order of elimination and can cost much more.
+  maximized, which constrains the order of elimination and can cost much more.
 - The k best explanations: the space without the best is split into parts that fix its first states
   and exclude the next one, and the best of each part is a candidate (Lawler 1972; Nilsson 1998).
 
@@ -130,13 +130,13 @@ def _best(
     factors = factors_of(net, evidence, names)
     shape = shape_of(net, factors, last=free)
     shape.cost.check(memory_limit)
-    found = eliminate(factors, shape.order, maximise=free)
+    found = eliminate(factors, shape.order, maximize=free)
     if found.log_scale == -math.inf:
         if may_fail:
             return {}, -math.inf
         refuse_impossible(net, evidence, memory_limit)
     codes: dict[str, int] = {}
-    for table in reversed(found.maximised):
+    for table in reversed(found.maximized):
         row = table.values[tuple(codes[name] for name in table.names[:-1])]
         codes[table.names[-1]] = int(row.argmax())
     return {name: codes[name] for name in free}, found.log_scale + evidence.log_scale

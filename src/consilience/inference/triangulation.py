@@ -1,7 +1,7 @@
 """From an undirected graph to the cliques of a junction tree, and what they will cost.
 
 A greedy elimination order is found several times, with different costs and different ties, and the
-cheapest tree is kept. Eliminating a node v forms the table of v and its neighbours at that time;
+cheapest tree is kept. Eliminating a node v forms the table of v and its neighbors at that time;
 the next of these to be eliminated is the parent of v. Nodes whose table is their only child's
 without one variable join that child's clique (Blair and Peyton 1993), which leaves the maximal
 cliques. In each clique the variables that are eliminated last come first, so that what it shares
@@ -103,7 +103,7 @@ def triangulate(
     Parameters
     ----------
     neighbors
-        Each node's neighbours.
+        Each node's neighbors.
     n_states
         Number of states of each node.
     last
@@ -144,7 +144,7 @@ def _adjacency(neighbors: Mapping[str, Sequence[str]]) -> npt.NDArray[np.uint8]:
 
 
 def _tables(neighbors: Mapping[str, Sequence[str]], order: Sequence[str]) -> dict[str, set[str]]:
-    """For each node, its neighbours at the time of its elimination."""
+    """For each node, its neighbors at the time of its elimination."""
     position = {name: i for i, name in enumerate(order)}
     later: dict[str, set[str]] = {}
     joined: dict[str, set[str]] = {name: set() for name in order}

@@ -1,8 +1,8 @@
 """Greedy elimination orders of an undirected graph.
 
-Eliminating a node joins all its neighbours. The node to go next is the one with the least cost:
+Eliminating a node joins all its neighbors. The node to go next is the one with the least cost:
 
-- *fill*: the number of neighbours that have to be joined (min-fill);
+- *fill*: the number of neighbors that have to be joined (min-fill);
 - *weighted fill*: the same, each new edge weighted by the product of the two numbers of states;
 - *weight*: the size of the table that the elimination forms (min-weight).
 
@@ -113,7 +113,7 @@ def _eliminate(
     v: int,
     neighbors: Integers,
 ) -> float:
-    """Join the neighbours of a node, take it out, mark what changed; the size of its table."""
+    """Join the neighbors of a node, take it out, mark what changed; the size of its table."""
     n_neighbors = 0
     weight = log_sizes[v]
     for u in range(len(log_sizes)):
@@ -132,7 +132,7 @@ def _eliminate(
                 adjacency[u, w] = 1
                 is_new = True
         if is_new:
-            # A new edge changes the fill of the common neighbours of its ends.
+            # A new edge changes the fill of the common neighbors of its ends.
             for w in range(len(log_sizes)):
                 if adjacency[u, w]:
                     is_stale[w] = 1

@@ -2,7 +2,7 @@
 
 from consilience.simulate.calibration import Calibration, diverge_calibrated
 from consilience.simulate.difficulty import Difficulty, difficulty
-from consilience.simulate.divergence import diverge, realised_divergence
+from consilience.simulate.divergence import diverge, realized_divergence
 from consilience.simulate.networks import random_network
 from consilience.simulate.permutation import Relabeling, permute_states
 from consilience.simulate.strata import stratified_order, stratified_subsample
@@ -16,7 +16,7 @@ __all__ = [
     "diverge_calibrated",
     "permute_states",
     "random_network",
-    "realised_divergence",
+    "realized_divergence",
     "stratified_order",
     "stratified_subsample",
 ]

@@ -34,7 +34,7 @@ from consilience.errors import InputError, ModelError
 from consilience.network.network import Network
 from consilience.network.record import Record
 
-__all__ = ["diverge", "realised_divergence"]
+__all__ = ["diverge", "realized_divergence"]
 
 ROUNDING = 1e-12  # deviations up to this are rounding: sources fitted to no rows are equal
 
@@ -43,7 +43,7 @@ def diverge(net: Network, pooled: Network, delta: float, *, target: str | None =
     r"""The network whose sources differ more: by nothing at ``delta`` 0, by most at 1.
 
     With more than two sources, those on the same side of the pooled table move together, so
-    ``delta`` does not say how different the sources have become; :func:`realised_divergence` does.
+    ``delta`` does not say how different the sources have become; :func:`realized_divergence` does.
     A parent state that only one source shows diverges from the other sources' priors.
 
     Parameters
@@ -81,7 +81,7 @@ def diverge(net: Network, pooled: Network, delta: float, *, target: str | None =
     return Network.of(local, source=source, record=Record(method=f"diverge(delta={delta:g})"))
 
 
-def realised_divergence(net: Network, *, target: str | None = None) -> float:
+def realized_divergence(net: Network, *, target: str | None = None) -> float:
     r"""How different the sources are: 0 if they are alike, 1 if no state is shared.
 
     .. math:: \frac{1}{n} \sum_{\text{nodes}} \frac{1}{q} \sum_{\text{parent states}}
@@ -90,7 +90,7 @@ def realised_divergence(net: Network, *, target: str | None = None) -> float:
     The mean is over all nodes but the source and the target; a node that does not have the source
     as a parent adds 0.
     """
-    source = source_of("realised_divergence", net)
+    source = source_of("realized_divergence", net)
     check_target(net, target)
     variations = [
         _total_variation(sources_first(local, source)) if source in local.parents else 0.0

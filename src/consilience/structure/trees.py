@@ -48,15 +48,15 @@ def spanning_tree(weights: Floats) -> list[Edge]:
 
 def arcs_from_root(edges: Sequence[Edge], root: int) -> list[Edge]:
     """The edges of a tree as arcs ``(parent, child)`` that lead away from the root."""
-    neighbours: dict[int, list[int]] = {}
+    neighbors: dict[int, list[int]] = {}
     for i, j in edges:
-        neighbours.setdefault(i, []).append(j)
-        neighbours.setdefault(j, []).append(i)
+        neighbors.setdefault(i, []).append(j)
+        neighbors.setdefault(j, []).append(i)
     arcs: list[Edge] = []
     reached, waiting = {root}, deque([root])
     while waiting:
         parent = waiting.popleft()
-        children = [node for node in neighbours.get(parent, ()) if node not in reached]
+        children = [node for node in neighbors.get(parent, ()) if node not in reached]
         arcs += [(parent, child) for child in children]
         reached.update(children)
         waiting.extend(children)

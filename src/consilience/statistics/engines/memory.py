@@ -37,7 +37,7 @@ from consilience.statistics.counts import (
     source_axis,
 )
 from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, Bitmaps
-from consilience.statistics.engines.centred import moments_of
+from consilience.statistics.engines.centered import moments_of
 from consilience.statistics.engines.seen import count_seen
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments

@@ -122,6 +122,6 @@ def _grouped(
         if weight[group] > 0:
             # Shifted by a row first: means of small differences keep the digits of large values.
             mean[group] = x[0] + w @ (x - x[0]) / weight[group]
-            centred = x - mean[group]
-            scatter[group] = (w[:, None] * centred).T @ centred
+            centered = x - mean[group]
+            scatter[group] = (w[:, None] * centered).T @ centered
     return weight, mean, scatter
