@@ -6,6 +6,7 @@ CONSILIENCE_FUZZ is the number of broken inputs for each reader.
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from file_networks import NASTY, chain, family
 
+import consilience as cs
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior
@@ -100,6 +102,13 @@ PIECES = [
 ]
 
 
+VALUES = [
+    *[None, True, "x", "joint states", 0, 1, -1, 4.0, 2.5, 1e-99, 1e-300, 1e15, 2**53, 1e99, 1e300],
+    *[[], {}, [1, 2, 3], [2.0], [1e-99, 1e99], [1e99, 1e-99], {"s": [1e99]}, {"s": [1e-99]}],
+    *[{"gamma": [1e-99, 1e-99]}, {"gamma": [1e50, 1e50]}, {"per_state": [1e99]}],
+]
+
+
 def strange():
     """A network of several nodes with strange names and a posterior."""
     a, b = (
@@ -110,6 +119,12 @@ def strange():
     locals_ = [Categorical(a, (), [0.25, 0.25, 0.5]), Categorical(b, (a,), table)]
     locals_[1] = Categorical(b, (a,), table, DirichletPosterior(table + 1))
     return Network.of(locals_, source='a "b"')
+
+
+def tied(estimator):
+    """A network of three sources whose tables have hierarchical posteriors."""
+    rows = {"p": list("abbba"), "x": list("01220"), "f": list("nnsse")}
+    return cs.fit(cs.DAG([("p", "x")]), cs.read(rows, source="f"), estimator)
 
 
 def broken(text, rng):
@@ -191,7 +206,9 @@ ACCIDENTS = [
 @pytest.mark.parametrize("extension", sorted(FORMATS.keys() - {".xml"}))
 def test_broken_text_gives_only_our_errors(extension):
     form, rng = FORMATS[extension], random.Random(1)
-    texts = [form.write(net) for net in (chain(), family(), strange())]
+    nets = [chain(), family(), strange(), tied(cs.HDMCS(s=2.0))]
+    nets += [tied(cs.HDMJS(s=cs.Gamma(2, 0.5))), tied(cs.HDS())] * (extension == ".json")
+    texts = [form.write(net) for net in nets]
     for _ in range(BUDGET):
         text = broken(rng.choice(texts), rng)
         try:
@@ -199,6 +216,38 @@ def test_broken_text_gives_only_our_errors(extension):
         except ConsilienceError:
             continue
         form.parse(form.write(net), "again")
+
+
+def test_broken_values_in_json_give_only_our_errors():
+    form, rng = FORMATS[".json"], random.Random(3)
+    strengths = [2.0, cs.PerState(0.1), cs.Gamma(2, 0.5), cs.Gamma(0.01, 0.001)]
+    nets = [
+        strange(),
+        *[tied(kind(s=s)) for kind in (cs.HDS, cs.HDMJS, cs.HDMCS) for s in strengths],
+    ]
+    texts = [form.write(net) for net in nets]
+    for _ in range(BUDGET):
+        content = json.loads(rng.choice(texts))
+        for _ in range(rng.randint(1, 3)):
+            spoil(content, rng)
+        try:
+            net = form.parse(json.dumps(content), "broken")
+        except ConsilienceError:
+            continue
+        form.parse(form.write(net), "again")
+        for local in net.distributions.values():
+            if local.posterior is not None:
+                assert np.isfinite(local.posterior.variance()).all()
+
+
+def spoil(content, rng):
+    """Replace one value somewhere inside by another."""
+    while True:
+        key = rng.choice(list(content) if isinstance(content, dict) else range(len(content)))
+        if not isinstance(content[key], dict | list) or not content[key] or rng.random() < 0.1:
+            break
+        content = content[key]
+    content[key] = rng.choice(VALUES)
 
 
 @pytest.mark.parametrize("extension", sorted(FORMATS.keys() - {".xml"}))

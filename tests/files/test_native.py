@@ -9,6 +9,7 @@ from file_networks import assert_same, chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consilience as cs
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior
@@ -22,6 +23,7 @@ RECORD = Record(
     n_rows={"age": 12.5, "ill": 3.0},
     n_incomplete={"age": 0.0},
     unidentified={"ill": 2},
+    pooling={"ill": {"pooled": -3.25, "hierarchical": -2.5, "separate": -4.0}},
     notes=("One.", "Größer als 1."),
 )
 
@@ -41,6 +43,74 @@ def learned():
 
 def content():
     return json.loads(write(learned()))
+
+
+def tied(estimator):
+    """x depends on p and on the source; the posteriors are hierarchical."""
+    rows = {"p": ["a", "b", "b", "b"], "x": ["0", "0", "1", "2"], "f": ["n", "n", "s", "s"]}
+    return cs.fit(cs.DAG([("p", "x")]), cs.read(rows, source="f"), estimator)
+
+
+@pytest.mark.parametrize("kind", [cs.HDS, cs.HDMCS, cs.HDMJS])
+@pytest.mark.parametrize("s", [2.5, cs.PerState(0.5), cs.Gamma(4, 0.1)])
+def test_a_hierarchical_posterior_is_solved_again(kind, s):
+    net = tied(kind(s=s, alpha0=0.7))
+    again = parse(write(net), "net.json")
+    assert_same(again, net)
+    kept, expected = again["x"].posterior, net["x"].posterior
+    assert kept.view == expected.view
+    assert kept.hierarchy.strength == s
+    np.testing.assert_array_equal(kept.hierarchy.counts, expected.hierarchy.counts)
+    np.testing.assert_allclose(kept.mean(), net["x"].table, rtol=1e-14)
+    np.testing.assert_allclose(kept.variance(), expected.variance(), rtol=1e-14)
+    assert kept.hierarchy.log_evidence == pytest.approx(expected.hierarchy.log_evidence, rel=1e-14)
+    assert again.record.pooling == net.record.pooling
+    assert write(again) == write(net)
+
+
+def test_a_hierarchy_without_sources_comes_back():
+    net = cs.fit(cs.DAG([("p", "x")]), cs.read({"p": ["a", "b"], "x": ["0", "1"]}), cs.HDMCS())
+    again = parse(write(net), "net.json")
+    np.testing.assert_allclose(again["x"].posterior.mean(), net["x"].table)
+
+
+def test_fractional_counts_of_a_hierarchy_come_back():
+    rows = {"x": ["0", "1", "1"], "n": [0.25, 1.5, 2.0], "f": ["n", "n", "s"]}
+    net = cs.fit(cs.DAG(nodes=["x"]), cs.read(rows, source="f", weight="n"), cs.HDMCS())
+    again = parse(write(net), "net.json")
+    assert not again["x"].posterior.is_exact
+    np.testing.assert_allclose(again["x"].posterior.mean(), net["x"].table, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("view", "sideways", "unknown view 'sideways'; known: 'parents as groups'"),
+        ("counts_shape", [3, 2, 3], r"must be \[6, 1, 3\] or \[2, 3, 3\], found '\[3, 2, 3\]'"),
+        ("counts_shape", [2, 3], "'counts_shape' must be"),
+        ("counts_shape", [2.5, 3, 3], "'counts_shape' must be"),
+        ("counts_shape", "2, 3, 3", "'counts_shape' must be of type list"),
+        ("counts", [1.0] * 17, "'counts' needs 18 numbers, found 17"),
+        ("counts", [-1.0] * 18, r"'counts' must lie between 0 and 2\^53"),
+        ("counts", [1e300] * 18, r"'counts' must lie between 0 and 2\^53"),
+        ("counts", ["1"] * 18, "'counts' must be a list of numbers"),
+        ("alpha0", 0.0, "'alpha0' must lie between"),
+        ("alpha0", "1", "'alpha0' must be a number, found '1'"),
+        ("alpha0", True, "'alpha0' must be a number"),
+        ("alpha0", 10**400, "'alpha0' holds a number that is too large"),
+        ("strength", 1.0, "'strength' must be of type dict, found '1.0'"),
+        ("strength", {}, "'strength' must be one of"),
+        ("strength", {"s": [1.0], "gamma": [1.0, 1.0]}, "'strength' must be one of"),
+        ("strength", {"s": [1.0, 1.0]}, "'strength' must be one of"),
+        ("strength", {"s": [-1.0]}, "'s' must lie between 1e-100 and 1e\\+100"),
+        ("strength", {"gamma": [1.0, 0.0]}, "'gamma' must lie between"),
+    ],
+)
+def test_a_mistake_in_a_hierarchical_posterior_is_named(key, value, message):
+    data = json.loads(write(tied(cs.HDMCS())))
+    data["nodes"][2]["posterior"][key] = value
+    with pytest.raises(FormatError, match=f"^net.json: node 3: .*{message}"):
+        parse(json.dumps(data), "net.json")
 
 
 def test_everything_is_kept():
@@ -162,6 +232,9 @@ DELETE = object()
         (["nodes", 1, "posterior", "concentration"], [1.0], "needs 6 numbers, found 1"),
         (["nodes", 1, "posterior", "concentration"], [-1.0] * 6, "finite and zero or more"),
         (["record"], [], "'record' must be of type dict, found a list"),
+        (["record", "pooling"], DELETE, "'pooling' must be of type dict, found nothing"),
+        (["record", "pooling"], {"ill": 1}, "'ill' must be of type dict"),
+        (["record", "pooling"], {"ill": {"pooled": None}}, "'ill' must be a list of numbers"),
         (["record", "notes"], "x", "'notes' must be of type list"),
         (["record", "notes"], [1], "'notes' must be a list of texts"),
         (["record", "n_rows"], {"age": "many"}, "'n_rows' must be a list of numbers"),

@@ -11,7 +11,7 @@ from consilience.show.layers import adjacency
 
 @st.composite
 def layered(draw, max_width=5, max_rows=4):
-    """The row of every node, and arcs between rows that are neighbours."""
+    """The row of every node, and arcs between rows that are neighbors."""
     widths = draw(st.lists(st.integers(1, max_width), min_size=1, max_size=max_rows))
     layers = [row for row, width in enumerate(widths) for _ in range(width)]
     pairs = [(a, b) for a, b in product(range(len(layers)), repeat=2) if layers[b] == layers[a] + 1]

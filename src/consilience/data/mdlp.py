@@ -57,7 +57,7 @@ def _by_value(
 
 
 def _block_starts(counts: Floats) -> npt.NDArray[np.intp]:
-    """First value of each block of neighbours that are pure in the same target state."""
+    """First value of each block of neighbors that are pure in the same target state."""
     is_pure = (counts > 0).sum(axis=1) <= 1
     state = counts.argmax(axis=1)
     is_same = is_pure[1:] & is_pure[:-1] & (state[1:] == state[:-1])

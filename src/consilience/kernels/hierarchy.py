@@ -256,11 +256,10 @@ def _add_block(
 ) -> tuple[int, int]:
     """Add the successes of Bernoulli variables c / (c + i), start <= i < stop, each ``times``."""
     # Differences of digamma and of trigamma, whose series are short from 1024 on.
-    x, y, n = c + start, c + stop, float(stop - start)
-    xy = x * y
-    first = math.log1p(n / x) + n / xy * (0.5 + (x + y) / xy / 12.0)
-    second = n / xy * (1.0 + (x + y) / xy * 0.5 + (x / y + 1.0 + y / x) / xy / 6.0)
-    share = c * second / first
+    n, x, y = float(stop - start), 1.0 / (c + start), 1.0 / (c + stop)
+    first = math.log1p(n * x) + n * x * y * (0.5 + (x + y) / 12.0)
+    second = n * x * (1.0 + (x + y) * 0.5 + (x * x + x * y + y * y) / 6.0)
+    share = c * y * second / first
     return _add_binomial(p, lo, hi, times * min(c * first / share, n), share)
 
 

@@ -33,7 +33,7 @@ from consilience.parameters.hierarchy import Hierarchy, solve
 from consilience.parameters.maximum_likelihood import pooled_rows
 from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.strength import ONE_PER_STATE, Gamma, PerState, Strength, check_strength
-from consilience.statistics.counts import Counts
+from consilience.statistics.counts import MEMORY_LIMIT, Counts
 
 __all__ = ["HDMCS", "HDMJS", "HDS", "HierarchicalPosterior"]
 
@@ -71,23 +71,37 @@ class HierarchicalPosterior:
     def variance(self) -> Floats:
         """Variance of every entry: exact, or for joint states from draws with a fixed seed."""
         if self.view == "joint states":
-            return self._draws().var(axis=0)
+            return self._over_draws(lambda draws: draws.var(axis=0, keepdims=True))[0]
         return VIEWS[self.view](self.hierarchy.variance(), self.shape)
 
     def interval(self, level: float) -> tuple[Floats, Floats]:
         """Ends of the central credible interval of every entry, from draws with a fixed seed."""
         if not 0 < level < 1:
             raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")
-        low, high = np.quantile(self._draws(), [(1 - level) / 2, (1 + level) / 2], axis=0)
+        ends = [(1 - level) / 2, (1 + level) / 2]
+        low, high = self._over_draws(lambda draws: np.quantile(draws, ends, axis=0))
         return low, high
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """One table drawn from the posterior: table counts, then the base, then the groups."""
         return VIEWS[self.view](self.hierarchy.draw(rng, 1)[0], self.shape)
 
-    def _draws(self) -> Floats:
-        draws = self.hierarchy.draw(np.random.default_rng(0), N_DRAWS)
-        return np.stack([VIEWS[self.view](draw, self.shape) for draw in draws])
+    def _over_draws(self, summary: Callable[[Floats], Floats]) -> list[Floats]:
+        """Each number of a summary over draws, which are made and summed up batch by batch."""
+        hierarchy, rng = self.hierarchy, np.random.default_rng(0)
+        n_batches, n_groups, r = hierarchy.counts.shape
+        _check.memory(
+            f"{N_DRAWS} draws of a table of shape {self.shape}",
+            3.0 * 8.0 * N_DRAWS * n_groups * r,
+            4 * MEMORY_LIMIT,
+            "Draw networks one after the other instead: cs.draws.",
+        )
+        which = hierarchy.draw_strengths(rng, N_DRAWS)
+        draws = (hierarchy.draw_batch(rng, batch, which) for batch in range(n_batches))
+        if self.view == "joint states":
+            return list(summary(_joint_states(next(draws), (N_DRAWS, *self.shape))))
+        found = np.stack([summary(batch) for batch in draws], axis=1)
+        return [VIEWS[self.view](one, self.shape) for one in found]
 
 
 def _parents_as_groups(values: Floats, shape: tuple[int, ...]) -> Floats:

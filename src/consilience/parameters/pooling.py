@@ -94,7 +94,7 @@ class Adaptive:
         return [self._table(counts) for counts in families]
 
     def _table(self, counts: Counts) -> Categorical:
-        rows = with_new_source(counts, 0.0)
+        rows = with_new_source(counts, 0.0)  # one more, empty source changes no evidence
         hierarchy = solve(rows.transpose(1, 0, 2), self.s, self.alpha0)
         tables = np.stack(
             [
@@ -103,7 +103,7 @@ class Adaptive:
                 _means(rows + self.alpha0),
             ]
         )
-        evidence = evidence_of_pooling(counts, self.s, self.alpha0)
+        evidence = _evidence(rows, hierarchy.log_evidence, self.alpha0)
         weights = softmax(list(evidence.values()))
         table = np.tensordot(weights, tables, axes=1)
         return by_source_table(counts, source_node(counts), table)
@@ -114,9 +114,13 @@ def evidence_of_pooling(
 ) -> Mapping[str, float]:
     """Log evidence of a family's counts if the sources are pooled, tied, or kept apart."""
     rows = counts.to_dense().values
+    return _evidence(rows, solve(rows.transpose(1, 0, 2), s, alpha0).log_evidence, alpha0)
+
+
+def _evidence(rows: Floats, hierarchical: float, alpha0: float) -> Mapping[str, float]:
     return {
         "pooled": _log_evidence(rows.sum(axis=0), alpha0),
-        "hierarchical": solve(rows.transpose(1, 0, 2), s, alpha0).log_evidence,
+        "hierarchical": hierarchical,
         "separate": sum(_log_evidence(source, alpha0) for source in rows),
     }
 

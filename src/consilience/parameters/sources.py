@@ -10,7 +10,7 @@ from consilience.distributions.categorical import Categorical, Posterior
 from consilience.errors import DataError
 from consilience.statistics.counts import Counts
 
-__all__ = ["NEW_SOURCE", "by_source_table", "source_node", "source_shares"]
+__all__ = ["NEW_SOURCE", "by_source_table", "source_node", "source_shares", "with_new_source"]
 
 NEW_SOURCE = "new_source"
 """The reserved state of the source node for a source never seen."""
@@ -18,16 +18,19 @@ NEW_SOURCE = "new_source"
 
 def source_node(counts: Counts) -> Variable | None:
     """The source variable with the reserved state last; None if the counts have no sources."""
-    if counts.source is None:
-        return None
-    states = counts.source.discrete_states
+    return None if counts.source is None else with_new_source(counts.source)
+
+
+def with_new_source(source: Variable) -> Variable:
+    """The source variable with the reserved state last."""
+    states = source.discrete_states
     if NEW_SOURCE in states:
         raise DataError(
             f"a source is named {NEW_SOURCE!r}, which is reserved for a source never seen. "
             "Give the source another name.",
             source=NEW_SOURCE,
         )
-    return Variable(counts.source.name, (*states, NEW_SOURCE))
+    return Variable(source.name, (*states, NEW_SOURCE))
 
 
 def source_shares(source: Variable, rows: Floats) -> Categorical:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import gammainccinv, gammaincinv, gammaln
+from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln
 
 from consilience import _check
 from consilience._typing import Floats
 
-__all__ = ["ONE_PER_STATE", "Gamma", "PerState", "Strength", "check_strength", "grid"]
+__all__ = ["ONE_PER_STATE", "Gamma", "PerState", "Strength", "check_strength", "nodes", "size"]
 
-N_NODES = 81
-LEFT_OUT = 1e-12  # prior probability beyond either end of the quadrature
+NEGLIGIBLE = 32.0  # nats below the largest value of an integrand: a share of 1e-14
+N_COARSE = 13
+N_FINE = 41
+WIDEST_STEP = 0.4  # of log s; the trapezoid rule then errs by 1e-10 for a Gamma density
 LEAST_LOG = -30.0  # a smaller s than this is as good as zero
 
 
@@ -53,22 +56,63 @@ def check_strength(owner: str, s: Strength) -> None:
         _check.positive(owner, s=s)
 
 
-def grid(s: Strength, n_states: int) -> tuple[Floats, Floats]:
-    r"""Values of s and the log of their prior weights: one value, or the nodes of a quadrature.
+def size(s: float | PerState, n_states: int) -> float:
+    """The strength as a number."""
+    return s.weight * n_states if isinstance(s, PerState) else float(s)
 
-    A learned s is integrated by the trapezoid rule in :math:`u = \log s`, which converges
-    exponentially for smooth integrands, between quantiles of the prior that leave out next to
-    nothing:
 
-    .. math:: w(u) = h\, \frac{\beta^\alpha}{\Gamma(\alpha)}\, s^\alpha e^{-\beta s}
+def nodes(
+    prior: Gamma, log_evidence: Callable[[float], float], n_free: int
+) -> tuple[Floats, Floats]:
+    r"""Values of a learned s, and the log weight of each in a sum over evidence(s).
+
+    The posterior is integrated by the trapezoid rule in :math:`u = \log s`, which converges
+    exponentially for smooth integrands, over the part of the line where
+
+    .. math:: \log p(D \mid s) + \log\left( \frac{\beta^\alpha}{\Gamma(\alpha)}\,
+        s^\alpha e^{-\beta s} \right)
+
+    is not negligible. That part may lie far from the prior's, and many rows make it narrow, so it
+    is looked for on coarse grids, each zooming into the last.
+
+    Parameters
+    ----------
+    prior
+        The prior of s.
+    log_evidence
+        Log of p(D | s), roughly at least.
+    n_free
+        The evidence grows no faster than this power of s.
     """
-    if isinstance(s, PerState):
-        return np.array([s.weight * n_states]), np.zeros(1)
-    if not isinstance(s, Gamma):
-        return np.array([float(s)]), np.zeros(1)
-    low = max(math.log(max(gammaincinv(s.shape, LEFT_OUT), 1e-300) / s.rate), LEAST_LOG)
-    high = math.log(gammainccinv(s.shape, LEFT_OUT) / s.rate)
-    log_nodes, step = np.linspace(low, high, N_NODES, retstep=True)
-    nodes = np.exp(log_nodes)
-    log_density = s.shape * (math.log(s.rate) + log_nodes) - s.rate * nodes - gammaln(s.shape)
-    return nodes, log_density + math.log(step)
+    low, high = _ends(prior, n_free)
+    least = min(LEAST_LOG, high - 40.0)
+    low = max(low, least)
+    while True:
+        u = np.linspace(low, high, N_COARSE)
+        log_posterior = _log_density(prior, u) + [log_evidence(math.exp(one)) for one in u]
+        near = np.flatnonzero(log_posterior >= log_posterior.max() - NEGLIGIBLE)
+        first, last = max(near[0] - 1, 0), min(near[-1] + 1, N_COARSE - 1)
+        low, high = float(u[first]), float(u[last])
+        if last - first >= N_COARSE // 3:
+            break
+    n_nodes = max(N_FINE, math.ceil((high - low) / WIDEST_STEP) + 1)
+    u, step = np.linspace(low, high, n_nodes, retstep=True)
+    log_weights = _log_density(prior, u) + math.log(step)
+    if low == least:  # what lies below counts as s = exp(least)
+        below = max(float(gammainc(prior.shape, prior.rate * math.exp(low))), 1e-300)
+        log_weights[0] = np.logaddexp(log_weights[0] - math.log(2.0), math.log(below))
+    return np.exp(u), log_weights
+
+
+def _ends(prior: Gamma, n_free: int) -> tuple[float, float]:
+    """Where log s may lie under any posterior: below 1e-3 the evidence falls no more with s."""
+    share = math.exp(-NEGLIGIBLE)
+    least = max(float(gammaincinv(prior.shape, share)), 1e-300)
+    most = max(float(gammainccinv(prior.shape + n_free, share)), 1e-300)
+    low = min(math.log(least) - math.log(prior.rate), math.log(1e-3) - NEGLIGIBLE / prior.shape)
+    return low, math.log(most) - math.log(prior.rate)
+
+
+def _log_density(prior: Gamma, u: Floats) -> Floats:
+    scaled = math.log(prior.rate) + u
+    return np.asarray(prior.shape * scaled - np.exp(scaled) - gammaln(prior.shape))

@@ -1,7 +1,7 @@
 """In which order the nodes of each row stand, so that few arcs cross.
 
-The rows are swept down and up: each is sorted by the barycentre or the median of its neighbours in
-the row just passed, then neighbours in a row are exchanged while that removes crossings. Finding
+The rows are swept down and up: each is sorted by the barycentre or the median of its neighbors in
+the row just passed, then neighbors in a row are exchanged while that removes crossings. Finding
 the least number of crossings is NP-hard, so a few starting orders are tried; those that are
 shuffled are shuffled the same way each time.
 
@@ -146,7 +146,7 @@ def _sort_row(
     keep_ties: bool,
     center: Callable[[list[int]], float],
 ) -> None:
-    """Sort those that have neighbours into the places they hold; the others stay where they are."""
+    """Sort those that have neighbors into the places they hold; the others stay where they are."""
     free = [j for j, node in enumerate(row) if toward[node]]
     moving = [row[j] for j in (free if keep_ties else reversed(free))]
     key = {node: center(sorted(place[other] for other in toward[node])) for node in moving}
@@ -171,7 +171,7 @@ def _median(places: list[int]) -> float:
 
 
 def _exchange(rows: Rows, neighbors: Adjacency) -> None:
-    """Exchange neighbours in a row as long as that removes crossings."""
+    """Exchange neighbors in a row as long as that removes crossings."""
     waiting = set(range(len(rows)))
     for _ in range(12):
         changed = {i for i in sorted(waiting) if _exchange_in(rows[i], _ends(rows, i, neighbors))}
@@ -192,7 +192,7 @@ def _exchange_in(row: list[int], ends: Mapping[int, Ends]) -> bool:
 
 
 def _ends(rows: Rows, i: int, neighbors: Adjacency) -> dict[int, Ends]:
-    """Sorted places of the neighbours above and below of each node of a row."""
+    """Sorted places of the neighbors above and below of each node of a row."""
     place = {
         node: j for k in (i - 1, i + 1) if 0 <= k < len(rows) for j, node in enumerate(rows[k])
     }

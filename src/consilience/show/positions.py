@@ -3,7 +3,7 @@ r"""Where in its row each node stands, so that arcs are short and most of them r
 First the arcs are treated as springs that pull sideways,
 
 .. math:: \min_x \sum_{(u, v)} w_{uv} (x_u - x_v)^2 \quad \text{with } x_j - x_i \ge s_{ij}
-    \text{ for neighbours } i, j \text{ in a row,}
+    \text{ for neighbors } i, j \text{ in a row,}
 
 with larger weights for the pieces of long arcs. One row at a time, the rest being fixed, this is a
 weighted isotonic regression, solved exactly by pooling adjacent violators; the rows are swept down
@@ -49,7 +49,7 @@ Beside = Mapping[int, tuple[int | None, int | None]]
 def place_nodes(
     rows: list[list[int]], neighbors: Adjacency, widths: Sequence[float], is_bend: Sequence[bool]
 ) -> list[float]:
-    """The centre of every node; neighbours in a row do not overlap, and the leftmost edge is 0.
+    """The centre of every node; neighbors in a row do not overlap, and the leftmost edge is 0.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _straighten(
 def _window(
     node: int, x: list[float], beside: Beside, widths: Sequence[float], reach: float
 ) -> tuple[float, float]:
-    """The places a node can go to without meeting its neighbours, and not too far."""
+    """The places a node can go to without meeting its neighbors, and not too far."""
     left, right = beside.get(node, (None, None))
     least, most = x[node] - reach, x[node] + reach
     if left is not None:

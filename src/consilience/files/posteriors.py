@@ -1,0 +1,155 @@
+"""Posteriors of tables as plain data, each kind with its way out and its way back.
+
+A hierarchy is kept as its counts and its prior and is solved again when it is read, so that a file
+holds nothing that follows from the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.distributions.categorical import Categorical, Posterior
+from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.errors import InputError, ModelError
+from consilience.files.objects import Content, shown
+from consilience.parameters.hierarchical import VIEWS, HierarchicalPosterior
+from consilience.parameters.hierarchy import solve
+from consilience.parameters.strength import Gamma, PerState, Strength
+
+__all__ = ["posterior_from", "to_content"]
+
+MOST_ROWS = 2.0**53  # whole numbers beyond are not told apart
+LEAST, MOST = 1e-100, 1e100  # what a prior's size may be
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How one kind of posterior becomes plain data and comes back to a table of this shape."""
+
+    type: type
+    to_content: Callable[[Any], dict[str, Any]]
+    from_content: Callable[[Content, tuple[int, ...]], Posterior]
+
+
+def to_content(local: Categorical) -> dict[str, Any] | None:
+    """The posterior of a table as plain data; None if it has none."""
+    if local.posterior is None:
+        return None
+    for name, kind in POSTERIORS.items():
+        if type(local.posterior) is kind.type:
+            return {"kind": name, **kind.to_content(local.posterior)}
+    raise ModelError(
+        f"the posterior of {local.child.name!r} is a {type(local.posterior).__name__}, which JSON "
+        f"cannot hold; known: {_check.listed(POSTERIORS)}.",
+        variable=local.child.name,
+    )
+
+
+def posterior_from(content: Content, shape: tuple[int, ...]) -> Posterior:
+    """The posterior that plain data describe, of a table of this shape."""
+    kind = content.take("kind", str)
+    if kind not in POSTERIORS:
+        known = _check.listed(POSTERIORS)
+        raise content.fault(f"unknown kind of posterior {kind!r}; known: {known}")
+    try:
+        return POSTERIORS[kind].from_content(content, shape)
+    except InputError as problem:
+        if problem.culprits.get("file") == content.file:
+            raise
+        raise content.fault(str(problem).rstrip(".")) from problem
+
+
+def _dirichlet_content(posterior: DirichletPosterior) -> dict[str, Any]:
+    return {"concentration": posterior.concentration.ravel().tolist()}
+
+
+def _dirichlet(content: Content, shape: tuple[int, ...]) -> DirichletPosterior:
+    return DirichletPosterior(_array(content, "concentration", shape))
+
+
+def _hierarchical_content(posterior: HierarchicalPosterior) -> dict[str, Any]:
+    hierarchy = posterior.hierarchy
+    return {
+        "view": posterior.view,
+        "counts_shape": list(hierarchy.counts.shape),
+        "counts": hierarchy.counts.ravel().tolist(),
+        "alpha0": float(hierarchy.alpha0),
+        "strength": _strength_content(hierarchy.strength),
+    }
+
+
+def _hierarchical(content: Content, shape: tuple[int, ...]) -> HierarchicalPosterior:
+    view = content.take("view", str)
+    if view not in VIEWS:
+        raise content.fault(f"unknown view {view!r}; known: {_check.listed(VIEWS)}")
+    possible = _shapes(view, shape)
+    if (found := content.take("counts_shape", list)) not in possible:
+        known = " or ".join(map(str, possible))
+        raise content.fault(f"'counts_shape' must be {known}, found {shown(str(found))}")
+    counts = _array(content, "counts", tuple(possible[possible.index(found)]))
+    if not (counts.min() >= 0 and counts.max() <= MOST_ROWS):
+        raise content.fault("'counts' must lie between 0 and 2^53")
+    [alpha0] = _prior_sizes(content, "alpha0", [content.number("alpha0")])
+    return HierarchicalPosterior(view, solve(counts, _strength(content), alpha0), shape)
+
+
+def _shapes(view: str, shape: tuple[int, ...]) -> list[list[int]]:
+    """Shapes that counts (batches, groups, states) may have in a view of a table of this shape.
+
+    The source, if there is one, is the first axis of the table.
+    """
+    r, n_rows = shape[-1], math.prod(shape[:-1])
+    n_sources = {1, shape[0]} if len(shape) > 1 else {1}
+    if view == "parents as groups":
+        return [[1, n_rows, r]]
+    if view == "joint states":
+        return [[1, n, n_rows // n * r] for n in sorted(n_sources)]
+    return [[n_rows // n, n, r] for n in sorted(n_sources)]
+
+
+def _strength_content(strength: Strength) -> dict[str, list[float]]:
+    if isinstance(strength, PerState):
+        return {"per_state": [float(strength.weight)]}
+    if isinstance(strength, Gamma):
+        return {"gamma": [float(strength.shape), float(strength.rate)]}
+    return {"s": [float(strength)]}
+
+
+def _strength(content: Content) -> Strength:
+    said = content.inner("strength")
+    ways = [way for way in STRENGTHS if way in said.fields]
+    if len(ways) != 1 or len(said.floats(ways[0])) != STRENGTHS[ways[0]]:
+        raise content.fault(
+            '\'strength\' must be one of {"s": [x]}, {"per_state": [x]}, {"gamma": [x, y]}'
+        )
+    numbers = _prior_sizes(content, ways[0], said.floats(ways[0]).tolist())
+    if ways[0] == "s":
+        return numbers[0]
+    return PerState(*numbers) if ways[0] == "per_state" else Gamma(*numbers)
+
+
+def _prior_sizes(content: Content, key: str, numbers: list[float]) -> list[float]:
+    if not all(LEAST <= number <= MOST for number in numbers):
+        raise content.fault(f"{key!r} must lie between {LEAST:g} and {MOST:g}")
+    return numbers
+
+
+def _array(content: Content, key: str, shape: tuple[int, ...]) -> Floats:
+    array = content.floats(key)
+    if array.size != math.prod(shape):
+        raise content.fault(f"{key!r} needs {math.prod(shape)} numbers, found {array.size}")
+    return array.reshape(shape)
+
+
+POSTERIORS: Mapping[str, _Kind] = {
+    "dirichlet": _Kind(DirichletPosterior, _dirichlet_content, _dirichlet),
+    "hierarchical": _Kind(HierarchicalPosterior, _hierarchical_content, _hierarchical),
+}
+
+STRENGTHS = {"s": 1, "per_state": 1, "gamma": 2}
+"""Ways to say a strength, and how many numbers each needs."""
