@@ -76,7 +76,7 @@ def unknown(kind: str, name: object, among: Iterable[str]) -> NoReturn:
 
 def memory(what: str, needed: float, limit: float, advice: str) -> None:
     """Refuse before allocating more bytes than the limit."""
-    if needed > limit:
+    if not needed <= limit:  # a limit that is no number limits as well
         raise MemoryLimitError(
             f"{what} would need {bytes_text(needed)}; the limit is {bytes_text(limit)}. {advice}",
             what=what,

@@ -5,6 +5,7 @@ CONSILIENCE_FUZZ is the number of broken inputs for each reader.
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import os
@@ -247,7 +248,7 @@ def spoil(content, rng):
         if not isinstance(content[key], dict | list) or not content[key] or rng.random() < 0.1:
             break
         content = content[key]
-    content[key] = rng.choice(VALUES)
+    content[key] = copy.deepcopy(rng.choice(VALUES))
 
 
 @pytest.mark.parametrize("extension", sorted(FORMATS.keys() - {".xml"}))

@@ -143,3 +143,21 @@ def test_a_table_without_any_node_gives_the_prior():
     table = cs.read({"other": ["u", "v"]}, schema=net.variables)
     np.testing.assert_allclose(net.posteriors(table, "t"), [net["t"].table] * 2)
     np.testing.assert_allclose(net.log_likelihood(table), [0, 0])
+
+
+def test_an_impossible_value_elsewhere_in_the_graph_leaves_no_posterior():
+    a, b, c = (cs.Variable(name, ("0", "1")) for name in "abc")
+    net = cs.Network.of(
+        [
+            cs.Categorical(a, (), np.array([0.3, 0.7])),
+            cs.Categorical(b, (a,), np.array([[0.2, 0.8], [0.6, 0.4]])),
+            cs.Categorical(c, (), np.array([1.0, 0.0])),
+        ]
+    )
+    rows = cs.read({"c": ["0", "1"]}, schema=net.variables)
+    np.testing.assert_allclose(net.posteriors(rows, "a"), [[0.3, 0.7], [0, 0]])
+
+
+def test_no_rows_have_no_counts():
+    net = cs.random_network(cs.DAG([("t", "x")]), seed=1)
+    assert expected_counts(net, net.sample(0, seed=1))["x"].tolist() == [[0, 0], [0, 0]]

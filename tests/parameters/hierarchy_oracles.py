@@ -89,7 +89,7 @@ def two_states(table, s, alpha0):
         return log_prior + log_likelihood(table, s * a, s * b)
 
     u = np.linspace(-60, 60, 24001)
-    values = np.array([log_density(one) for one in u])
+    values = log_density(u)
     top = values.max()
     near = u[values > top - 45]
     peak = u[values.argmax()]

@@ -238,7 +238,7 @@ def test_a_learned_strength_has_the_numbers_of_the_study():
 )
 def test_a_learned_strength_is_found_wherever_the_rows_put_it(truth, prior):
     rng = np.random.default_rng(3)
-    shape = (40, 6, 3)
+    shape = (20, 6, 3)
     parts = [
         rng.dirichlet(truth * rng.dirichlet([2.0] * 3) + 1e-9, size=6) for _ in range(shape[0])
     ]

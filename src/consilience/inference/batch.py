@@ -26,6 +26,7 @@ from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
+from consilience.inference.evidence import names_of
 from consilience.inference.junction import JunctionTree
 from consilience.kernels.propagation import (
     clique_starts,
@@ -60,7 +61,7 @@ def posteriors(
     -------
     Shape (rows, states of the target).
     """
-    _check.known("node", [target], net.distributions)
+    _check.known("node", names_of(target), net.distributions)
     _check_columns(net, table, [target])
     columns = _columns(net, table, without=(target,))
     blanket = net.dag.markov_blanket(target)
@@ -116,6 +117,9 @@ def expected_counts(
     ImpossibleEvidenceError
         If a row has probability zero; the message names it.
     """
+    _check_columns(net, table, [])
+    if table.n_rows == 0:
+        return {name: np.zeros(local.table.shape) for name, local in net.distributions.items()}
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
     tree = JunctionTree.of(net, memory_limit=memory_limit)
     batch, ranks = _each_once(tree, _columns(net, table), table.n_rows)
@@ -253,7 +257,7 @@ class _Batch:
 
         def work(row_from: int, row_to: int) -> None:
             for rows in self._blocks(row_from, row_to, self._largest()):
-                tables, *_ = self._collect(rows, keeps_tables=False)
+                tables, _, _, log_evidence = self._collect(rows, keeps_tables=False)
                 n = rows.stop - rows.start
                 weight = np.zeros(r * n)
                 last = len(tree.arrays.parent) - 1
@@ -261,7 +265,10 @@ class _Batch:
                 margin(tree.arrays, sizes, n, last, np.array([v]), tables, weight)
                 weight = weight.reshape(r, n)
                 total = weight.sum(axis=0)
-                answer[rows] = np.divide(weight, total, out=weight, where=total > 0).T
+                is_possible = (total > 0) & (log_evidence > -np.inf)
+                answer[rows] = np.divide(
+                    weight, total, out=np.zeros_like(weight), where=is_possible
+                ).T
 
         self._each_part(work)
         return answer

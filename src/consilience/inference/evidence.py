@@ -29,7 +29,9 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.errors import InputError
 
-__all__ = ["Evidence", "Likelihood", "Soft", "evidence_of"]
+__all__ = ["Evidence", "Likelihood", "Soft", "evidence_of", "names_of"]
+
+LARGEST_LIKELIHOOD = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,15 @@ class Evidence:
             {name: vector for name, vector in self.likelihoods.items() if name in names},
             {name: vector for name, vector in self.soft.items() if name in names},
         )
+
+
+def names_of(names: object) -> list[str]:
+    """One name or several as a list of texts."""
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"variables are asked for by name or by a list of names, got {names!r}.")
+    return list(names)
 
 
 def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | None) -> Evidence:
@@ -145,8 +156,14 @@ def _states(variable: Variable, value: Collection[Any]) -> Collection[Any]:
 
 def _vector(variable: Variable, values: Mapping[Any, float], kind: str) -> Floats:
     vector = np.zeros(variable.n_states)
-    for state, number in values.items():
-        vector[variable.code(state)] = number
+    codes = [variable.code(state) for state in values]
+    if len(set(codes)) < len(codes):
+        raise InputError(
+            f"given {variable.name!r}: a {kind} names a state twice: {dict(values)}.",
+            variable=variable.name,
+        )
+    for code, number in zip(codes, values.values(), strict=True):
+        vector[code] = number if number < LARGEST_LIKELIHOOD else np.inf
     if not (np.all(np.isfinite(vector)) and np.all(vector >= 0) and vector.any()):
         raise InputError(
             f"given {variable.name!r}: a {kind} must have numbers of zero or more, at least one "

@@ -6,7 +6,7 @@ r"""The most probable states: of everything, of some variables, and the next bes
 - The k best explanations: the space without the best is split into parts that fix its first states
   and exclude the next one, and the best of each part is a candidate (Lawler 1972; Nilsson 1998).
 
-Ties go to the state that comes first.
+Of several equally probable explanations one is given, the same one every time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from consilience import _check, _freeze
+from consilience.errors import InputError
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.elimination import eliminate, factors_of, shape_of
-from consilience.inference.evidence import Evidence, evidence_of
+from consilience.inference.evidence import Evidence, evidence_of, names_of
 from consilience.inference.soft import hardened
 from consilience.network.network import MEMORY_LIMIT, Network
 
@@ -68,9 +69,14 @@ def map_states(
     memory_limit: float = MEMORY_LIMIT,
 ) -> Explanation:
     """The most probable joint state of some variables, all others summed out."""
-    asked = [names] if isinstance(names, str) else list(names)
+    asked = names_of(names)
     _check.known("node", asked, net.distributions)
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
+    for name in asked:
+        if name in evidence.known or asked.count(name) > 1:
+            raise InputError(
+                f"map: {name!r} must be asked for once and must not be given.", variable=name
+            )
     return _told(net, *_best(net, asked, evidence, memory_limit))
 
 

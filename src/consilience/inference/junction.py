@@ -97,13 +97,17 @@ class JunctionTree:
             )
         log_evidence = float(run.log_evidence[0]) + evidence.log_scale
         yield Beliefs(self, evidence, run.sizes, run.table_start, run.tables, log_evidence)
-        self._spare.append(run.tables)
+        self._give_back(run.tables)
 
     def log_evidence(self, evidence: Evidence) -> float:
         """Log probability of the evidence: the first pass alone."""
         run = _collect(self, evidence)
-        self._spare.append(run.tables)
+        self._give_back(run.tables)
         return float(run.log_evidence[0]) + evidence.log_scale
+
+    def _give_back(self, tables: Floats) -> None:
+        if not self._spare:
+            self._spare.append(tables)
 
     def lend(self, n_cells: int) -> Floats:
         """Memory for tables: what an earlier propagation gave back, if there is enough of it."""

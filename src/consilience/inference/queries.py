@@ -19,7 +19,7 @@ from consilience.inference.elimination import (
     log_evidence,
     shape_of,
 )
-from consilience.inference.evidence import Evidence, evidence_of
+from consilience.inference.evidence import Evidence, Likelihood, Soft, evidence_of, names_of
 from consilience.inference.junction import compiled, tree_shape
 from consilience.inference.soft import hardened
 from consilience.inference.triangulation import Cost
@@ -120,6 +120,9 @@ def probability(
     memory_limit: float = MEMORY_LIMIT,
 ) -> float:
     """Probability of states or sets of states given others: P(event, given) / P(given)."""
+    evidence_of(net.variables, event)  # refuses what is no evidence
+    if any(isinstance(value, Likelihood | Soft) for value in event.values()):
+        raise InputError("an event is states or sets of states; likelihoods go to given.")
     both = _check_disjoint(event, given or {})
     log_both = log_probability(net, both, memory_limit=memory_limit)
     if not given:
@@ -151,7 +154,7 @@ def cost(
     All marginals go through the junction tree of the whole network, whatever is given.
     """
     evidence = evidence_of(net.variables, given)
-    if names is None:
+    if names is None or evidence.soft:  # soft evidence is fitted on the tree
         return tree_shape(net).cost
     asked = _asked(net, names)
     factors = factors_of(net, evidence, asked)
@@ -160,7 +163,7 @@ def cost(
 
 
 def _asked(net: Network, names: str | Sequence[str]) -> list[str]:
-    asked = [names] if isinstance(names, str) else list(names)
+    asked = names_of(names)
     _check.known("node", asked, net.distributions)
     if len(set(asked)) < len(asked):
         raise InputError(f"a query must name each variable once, got {_check.listed(asked)}.")

@@ -23,7 +23,7 @@ from consilience.network.network import Network
 __all__ = ["hardened"]
 
 TOLERANCE = 1e-12
-MOST_ROUNDS = 10_000
+MOST_ROUNDS = 1000
 
 
 def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
@@ -32,23 +32,33 @@ def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
         return evidence
     tree = compiled(net, memory_limit=memory_limit)
     fitted = {name: (wanted > 0).astype(float) for name, wanted in evidence.soft.items()}
-    for _ in range(MOST_ROUNDS):
+    error = 1.0
+    for n_rounds in range(MOST_ROUNDS):
         error = 0.0
         for name, wanted in evidence.soft.items():
             with tree.propagated(evidence.with_likelihoods(fitted)) as beliefs:
                 if beliefs.log_evidence == -math.inf:
+                    if n_rounds:  # pushed to the edge by distributions that contradict each other
+                        raise _contradiction(evidence, n_rounds)
                     refuse_impossible(net, evidence.with_likelihoods(fitted), memory_limit)
                 now = beliefs.marginals()[name]
             _check_reachable(name, wanted, now)
             error = max(error, float(np.abs(now - wanted).max()))
             ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
             fitted[name] = fitted[name] * ratio
+            if not fitted[name].any():
+                raise _contradiction(evidence, n_rounds)
             fitted[name] /= fitted[name].max()
         if error < TOLERANCE:
             return evidence.with_likelihoods(fitted)
-    raise InputError(
+    raise _contradiction(evidence, MOST_ROUNDS)
+
+
+def _contradiction(evidence: Evidence, n_rounds: int) -> InputError:
+    return InputError(
         f"the soft evidence about {_check.listed(evidence.soft)} cannot hold at once, or only in "
-        f"the limit: after {MOST_ROUNDS:,} rounds it is missed by {error:.2g}."
+        f"the limit: it did not settle in {n_rounds:,} rounds.",
+        variables=tuple(evidence.soft),
     )
 
 

@@ -53,7 +53,7 @@ class Cost:
 
     def check(self, memory_limit: float) -> None:
         """Refuse what would need more than the limit, naming the largest clique."""
-        if self.bytes > memory_limit:
+        if not self.bytes <= memory_limit:
             raise MemoryLimitError(
                 f"exact inference would need {_check.bytes_text(self.bytes)}; the limit is "
                 f"{_check.bytes_text(memory_limit)}. The largest clique has "

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-__all__ = ["IS_COMPILED", "kernel"]
+__all__ = ["IS_COMPILED", "inner", "kernel"]
 
 IS_COMPILED = os.environ.get("CONSILIENCE_COMPILE", "1") != "0"
 
@@ -41,3 +41,13 @@ def kernel(function: Function) -> Function:
         return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # numba found no folder that it may write its cache to
         return cast(Function, numba.njit(nogil=True)(function))
+
+
+def inner(function: Function) -> Function:
+    """A loop that only kernels of its module call: compiled with them, without a door to Python."""
+    if not IS_COMPILED:
+        return cast(Function, _interpreted(function))
+    import numba
+
+    plain = numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return cast(Function, plain(function))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from consilience._typing import Codes, Integers, Words
-from consilience.kernels.compile import IS_COMPILED, kernel
+from consilience.kernels.compile import IS_COMPILED, inner, kernel
 
 __all__ = ["BLOCK", "count_groups", "fold", "tally", "tally_weighted"]
 
@@ -124,7 +124,7 @@ def count_groups(
                         out[row + r - 1] += rest
 
 
-@kernel
+@inner
 def _base_bitmaps(
     bits: Words,
     first: Integers,

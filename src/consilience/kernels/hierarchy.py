@@ -32,7 +32,7 @@ import math
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.kernels.compile import kernel
+from consilience.kernels.compile import inner, kernel
 
 __all__ = ["approximate", "draw_tables", "exact", "work_of"]
 
@@ -67,7 +67,7 @@ def digamma(x: float) -> float:
     return result + math.log(x) - _digamma_tail(x)
 
 
-@kernel
+@inner
 def _digamma_tail(x: float) -> float:
     """What the log has beyond digamma, for arguments of at least ten."""
     y = 1.0 / (x * x)
@@ -91,14 +91,14 @@ def log_rising(c: float, n: float) -> float:
     return total + _stirling(c + n) - _stirling(c)
 
 
-@kernel
+@inner
 def _stirling(x: float) -> float:
     """What the log of the gamma function has beyond (x - 1/2) log x - x + log(2 pi) / 2."""
     y = 1.0 / (x * x)
     return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188))))) / x
 
 
-@kernel
+@inner
 def _sum(numbers: Floats) -> float:
     total = 0.0
     for number in numbers:
@@ -106,7 +106,7 @@ def _sum(numbers: Floats) -> float:
     return total
 
 
-@kernel
+@inner
 def _whole_sum(numbers: Integers) -> int:
     total = 0
     for number in numbers:
@@ -114,7 +114,7 @@ def _whole_sum(numbers: Integers) -> int:
     return total
 
 
-@kernel
+@inner
 def _expected_tables(c: float, n: float) -> float:
     """Expected number of tables of n customers with concentration c; a fraction of one has n."""
     if n <= 1:
@@ -156,13 +156,13 @@ def approximate(counts: Integers | Floats, s: float, prior: Floats, tables: Floa
     return bound
 
 
-@kernel
+@inner
 def _log_of_rows(c: float, n: float) -> float:
     """Log of the rising factorial; for a fraction of a row, its expectation over 0 and 1."""
     return n * math.log(c) if n < 1 else log_rising(c, n)
 
 
-@kernel
+@inner
 def _iterate(
     counts: Integers | Floats, s: float, prior: Floats, tables: Floats, tolerance: float
 ) -> None:
@@ -188,13 +188,13 @@ def _iterate(
             break
 
 
-@kernel
+@inner
 def _reach(mean: float) -> int:
     """More successes than this of independent trials have a probability below TINY (Bernstein)."""
     return int(mean + 17.0 * math.sqrt(mean) + 96.0)
 
 
-@kernel
+@inner
 def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) -> tuple[int, int]:
     """Distribution of the number of tables of one state, summed over groups: ``p[lo:hi + 1]``.
 
@@ -239,7 +239,7 @@ def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) ->
     return lo, hi
 
 
-@kernel
+@inner
 def _trimmed(p: Floats, lo: int, hi: int) -> tuple[int, int]:
     while p[hi] < TINY and hi > lo:
         p[hi] = 0.0
@@ -250,7 +250,7 @@ def _trimmed(p: Floats, lo: int, hi: int) -> tuple[int, int]:
     return lo, hi
 
 
-@kernel
+@inner
 def _add_block(
     p: Floats, lo: int, hi: int, c: float, start: int, stop: int, times: int
 ) -> tuple[int, int]:
@@ -263,7 +263,7 @@ def _add_block(
     return _add_binomial(p, lo, hi, times * min(c * first / share, n), share)
 
 
-@kernel
+@inner
 def _add_binomial(p: Floats, lo: int, hi: int, n: float, share: float) -> tuple[int, int]:
     """Add the successes of n trials of probability ``share``; n may be fractional."""
     share = min(share, 1.0 - 1e-15)
@@ -327,7 +327,7 @@ def work_of(counts: Integers, s: float, prior: Floats, enough: float) -> float:
     return n_filled * length * width
 
 
-@kernel
+@inner
 def _weights(
     counts: Integers, s: float, prior: Floats
 ) -> tuple[Integers, Integers, Floats, Integers, float, float]:
@@ -391,7 +391,7 @@ def _weights(
     return filled, lo, flat[: start[n]], start, mean_total, log_scale
 
 
-@kernel
+@inner
 def _backward(weights: Floats, start: Integers, back: Floats, scales: Floats) -> None:
     """Fill ``back[i]``, the sum over the tables of states i, i + 1, ..., from its last row.
 
@@ -415,7 +415,7 @@ def _backward(weights: Floats, start: Integers, back: Floats, scales: Floats) ->
             row[t] /= scales[i]
 
 
-@kernel
+@inner
 def _ends(
     prior: Floats, lo: Integers, start: Integers, mean_total: float
 ) -> tuple[Floats, Floats, float]:
@@ -461,7 +461,7 @@ def exact(counts: Integers, s: float, prior: Floats, mean: Floats, second: Float
     return log_evidence
 
 
-@kernel
+@inner
 def _forward(
     filled: Integers,
     lo: Integers,

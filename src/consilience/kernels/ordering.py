@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Floats, Integers
-from consilience.kernels.compile import kernel
+from consilience.kernels.compile import inner, kernel
 
 __all__ = ["FILL", "WEIGHT", "WEIGHTED_FILL", "greedy_order"]
 
@@ -46,9 +46,9 @@ def greedy_order(
     state = np.uint64(seed)
     total, largest = 0.0, 0.0
     for step in range(n):
-        best = -1
+        best = _simplicial(group, is_gone, is_stale, cost, second) if heuristic != WEIGHT else -1
         ties = 0
-        for v in range(n):
+        for v in range(n if best < 0 else 0):
             if is_gone[v]:
                 continue
             if is_stale[v]:
@@ -76,7 +76,32 @@ def greedy_order(
     return order, total, largest
 
 
-@kernel
+@inner
+def _simplicial(
+    group: Integers,
+    is_gone: npt.NDArray[np.uint8],
+    is_stale: npt.NDArray[np.uint8],
+    cost: Floats,
+    second: Floats,
+) -> int:
+    """A node of the first group whose elimination is known to join nothing, or -1.
+
+    Such a node may always go first; taking it spares the costs of all that are stale, so that a
+    hub is not looked at again after each of its neighbors.
+    """
+    first = -1
+    for v in range(len(group)):
+        if not is_gone[v] and (first < 0 or group[v] < first):
+            first = group[v]
+    best = -1
+    for v in range(len(group)):
+        is_free = not is_gone[v] and not is_stale[v] and group[v] == first and cost[v] == 0.0
+        if is_free and (best < 0 or second[v] < second[best]):
+            best = v
+    return best
+
+
+@inner
 def _costs(
     adjacency: npt.NDArray[np.uint8],
     log_sizes: Floats,
@@ -104,7 +129,7 @@ def _costs(
     return fill, weight
 
 
-@kernel
+@inner
 def _eliminate(
     adjacency: npt.NDArray[np.uint8],
     log_sizes: Floats,

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Floats, Integers
-from consilience.kernels.compile import kernel
+from consilience.kernels.compile import inner, kernel
 
 __all__ = [
     "TreeArrays",
@@ -44,6 +44,10 @@ VERSION = (
 )
 
 Sizes = npt.NDArray[np.uint64]
+
+
+FEW_FACTORS = 3
+"""A clique that takes in more messages and likelihoods than this is rescaled after each."""
 
 
 class TreeArrays(NamedTuple):
@@ -116,7 +120,7 @@ def collect(
     row whose evidence is impossible has minus infinity.
     """
     n_cliques = len(tree.parent)
-    work = _work_space(tree)
+    work = _work_space(tree.start)
     first = np.zeros(n_cliques + 1, np.int64)  # likelihoods by clique, as a counting sort
     for k in range(len(likely_variable)):
         first[home[likely_variable[k]] + 1] += 1
@@ -128,26 +132,51 @@ def collect(
         c = home[likely_variable[k]]
         by_clique[slot[c]] = k
         slot[c] += 1
-    first_child, next_child = _children(tree)
+    first_child, next_child = _children(tree.parent)
+    largest = np.empty(n_rows)
     for b in range(n_rows):
         log_evidence[b] = 0.0
     for c in range(n_cliques):
         t0 = np.uint64(table_start[c])
-        k = _potential_axes(tree, c, sizes, np.uint64(n_rows), work)
-        offset = _potential_offset(tree, c, sizes, states)
+        k = _potential_axes(tree.n_states, tree.start, tree.axes, c, sizes, np.uint64(n_rows), work)
+        offset = _potential_offset(
+            tree.n_states, tree.start, tree.axes, tree.potential_start, c, sizes, states
+        )
         _set(tables, t0, work, k, tree.potential, offset)
-        for i in range(first[c], first[c + 1]):
-            v = likely_variable[by_clique[i]]
-            k = _variable_axes(tree, c, sizes, np.uint64(n_rows), v, work)
-            _multiply(tables, t0, work, k, likelihood, np.uint64(likely_start[by_clique[i]]))
+        n_factors = first[c + 1] - first[c]
         child = first_child[c]
         while child >= 0:
-            k = _child_axes(tree, c, child, sizes, np.uint64(n_rows), work)
+            n_factors += 1
+            child = next_child[child]
+        n_cells = _n_cells(tree.start, tree.axes, c, sizes)
+        for i in range(first[c], first[c + 1]):
+            v = likely_variable[by_clique[i]]
+            k = _variable_axes(tree.start, tree.axes, c, sizes, np.uint64(n_rows), v, work)
+            _multiply(tables, t0, work, k, likelihood, np.uint64(likely_start[by_clique[i]]))
+            if n_factors > FEW_FACTORS:
+                _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
+        child = first_child[c]
+        while child >= 0:
+            k = _child_axes(
+                tree.start,
+                tree.axes,
+                tree.n_shared,
+                tree.place,
+                c,
+                child,
+                sizes,
+                np.uint64(n_rows),
+                work,
+            )
             _multiply(tables, t0, work, k, messages, np.uint64(message_start[child]))
+            if n_factors > FEW_FACTORS:
+                _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
             child = next_child[child]
         m0 = np.uint64(message_start[c])
         messages[message_start[c] : message_start[c + 1]] = 0.0
-        k = _own_separator_axes(tree, c, sizes, np.uint64(n_rows), work)
+        k = _own_separator_axes(
+            tree.start, tree.axes, tree.n_shared, c, sizes, np.uint64(n_rows), work
+        )
         _add_to(messages, m0, work, k, tables, t0)
         _rescale(messages, message_start[c], message_start[c + 1], n_rows, scales, c, log_evidence)
 
@@ -169,7 +198,7 @@ def distribute(
     ``beliefs`` is working memory as long as ``messages``; afterwards it has the posteriors of the
     separators.
     """
-    work = _work_space(tree)
+    work = _work_space(tree.start)
     rows = np.uint64(n_rows)
     for c in range(len(tree.parent) - 1, -1, -1):
         p = tree.parent[c]
@@ -177,7 +206,9 @@ def distribute(
         if p < 0:
             beliefs[message_start[c] : message_start[c + 1]] = 1.0
         else:
-            k = _child_axes(tree, p, c, sizes, rows, work)
+            k = _child_axes(
+                tree.start, tree.axes, tree.n_shared, tree.place, p, c, sizes, rows, work
+            )
             _add_to(
                 beliefs, np.uint64(message_start[c]), work, k, tables, np.uint64(table_start[p])
             )
@@ -185,7 +216,7 @@ def distribute(
             for b in range(n_rows):
                 sent = messages[i + b] * scales[c, b]
                 messages[i + b] = beliefs[i + b] / sent if sent > 0.0 else 0.0
-        k = _own_separator_axes(tree, c, sizes, rows, work)
+        k = _own_separator_axes(tree.start, tree.axes, tree.n_shared, c, sizes, rows, work)
         m0 = np.uint64(message_start[c])
         _multiply(tables, np.uint64(table_start[c]), work, k, messages, m0)
 
@@ -201,7 +232,7 @@ def margin(
     out: Floats,
 ) -> None:
     """Add to ``out`` the sum of a clique's table over all variables but these, in their order."""
-    work = _work_space(tree)
+    work = _work_space(tree.start)
     strides = np.zeros(len(sizes), np.uint64)
     step = np.uint64(n_rows)
     for i in range(len(variables) - 1, -1, -1):
@@ -240,13 +271,16 @@ def residual_margins(
             row = tables[at : at + n_residual]
             for j in range(n_residual):
                 total[j] += row[j]
-        _split_margins(tree, sizes, first, tree.start[c + 1], total, margin_start, out)
+        _split_margins(
+            tree.n_states, tree.axes, sizes, first, tree.start[c + 1], total, margin_start, out
+        )
     return out
 
 
-@kernel
+@inner
 def _split_margins(
-    tree: TreeArrays,
+    n_states: Sizes,
+    axes: Integers,
     sizes: Sizes,
     first: int,
     last: int,
@@ -256,14 +290,14 @@ def _split_margins(
 ) -> None:
     """Margins of the axes ``first`` to ``last`` of a table: halve the axes, sum each half out."""
     if last - first == 1:
-        v = tree.axes[first]
-        if sizes[v] == tree.n_states[v]:
+        v = axes[first]
+        if sizes[v] == n_states[v]:
             out[margin_start[v] : margin_start[v] + len(table)] = table
         return
     middle = (first + last) // 2
     n_inner = np.int64(1)
     for i in range(middle, last):
-        n_inner *= np.int64(sizes[tree.axes[i]])
+        n_inner *= np.int64(sizes[axes[i]])
     outer, inner = np.zeros(len(table) // n_inner), np.zeros(n_inner)
     for s in range(len(outer)):
         row = table[s * n_inner : (s + 1) * n_inner]
@@ -272,8 +306,8 @@ def _split_margins(
             total += row[j]
             inner[j] += row[j]
         outer[s] = total
-    _split_margins(tree, sizes, first, middle, outer, margin_start, out)
-    _split_margins(tree, sizes, middle, last, inner, margin_start, out)
+    _split_margins(n_states, axes, sizes, first, middle, outer, margin_start, out)
+    _split_margins(n_states, axes, sizes, middle, last, inner, margin_start, out)
 
 
 @kernel
@@ -292,16 +326,16 @@ def indicators(
                 row[b] = 1.0 if codes[k, b] == s or codes[k, b] < 0 else 0.0
 
 
-@kernel
-def _work_space(tree: TreeArrays) -> Sizes:
+@inner
+def _work_space(start: Integers) -> Sizes:
     """Room for the sizes, strides and counters of the axes of any clique and of the rows."""
     longest = 0
-    for c in range(len(tree.parent)):
-        longest = max(longest, tree.start[c + 1] - tree.start[c])
+    for c in range(len(start) - 1):
+        longest = max(longest, start[c + 1] - start[c])
     return np.zeros((3, longest + 2), np.uint64)
 
 
-@kernel
+@inner
 def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64) -> int:
     """Append an axis; one of a single state is dropped, one that continues the last joins it."""
     if size == np.uint64(1):
@@ -316,55 +350,79 @@ def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64) -> int:
     return k + 1
 
 
-@kernel
-def _potential_axes(tree: TreeArrays, c: int, sizes: Sizes, n_rows: np.uint64, work: Sizes) -> int:
+@inner
+def _potential_axes(
+    n_states: Sizes,
+    start: Integers,
+    axes: Integers,
+    c: int,
+    sizes: Sizes,
+    n_rows: np.uint64,
+    work: Sizes,
+) -> int:
     step = np.uint64(1)
-    for i in range(tree.start[c], tree.start[c + 1]):
-        step *= tree.n_states[tree.axes[i]]
+    for i in range(start[c], start[c + 1]):
+        step *= n_states[axes[i]]
     k = 0
-    for i in range(tree.start[c], tree.start[c + 1]):
-        v = tree.axes[i]
-        step //= tree.n_states[v]
+    for i in range(start[c], start[c + 1]):
+        v = axes[i]
+        step //= n_states[v]
         k = _push(work, k, sizes[v], step)
     return _push(work, k, n_rows, np.uint64(0))
 
 
-@kernel
-def _potential_offset(tree: TreeArrays, c: int, sizes: Sizes, states: Sizes) -> np.uint64:
+@inner
+def _potential_offset(
+    n_states: Sizes,
+    start: Integers,
+    axes: Integers,
+    potential_start: Integers,
+    c: int,
+    sizes: Sizes,
+    states: Sizes,
+) -> np.uint64:
     offset = np.uint64(0)
-    for i in range(tree.start[c], tree.start[c + 1]):
-        v = tree.axes[i]
-        offset *= tree.n_states[v]
-        if sizes[v] != tree.n_states[v]:
+    for i in range(start[c], start[c + 1]):
+        v = axes[i]
+        offset *= n_states[v]
+        if sizes[v] != n_states[v]:
             offset += states[v]
-    return offset + np.uint64(tree.potential_start[c])
+    return offset + np.uint64(potential_start[c])
 
 
-@kernel
+@inner
 def _variable_axes(
-    tree: TreeArrays, c: int, sizes: Sizes, n_rows: np.uint64, v: int, work: Sizes
+    start: Integers, axes: Integers, c: int, sizes: Sizes, n_rows: np.uint64, v: int, work: Sizes
 ) -> int:
     k = 0
-    for i in range(tree.start[c], tree.start[c + 1]):
-        u = tree.axes[i]
+    for i in range(start[c], start[c + 1]):
+        u = axes[i]
         k = _push(work, k, sizes[u], n_rows if u == v else np.uint64(0))
     return _push(work, k, n_rows, np.uint64(1))
 
 
-@kernel
+@inner
 def _child_axes(
-    tree: TreeArrays, c: int, child: int, sizes: Sizes, n_rows: np.uint64, work: Sizes
+    start: Integers,
+    axes: Integers,
+    n_shared: Integers,
+    place: Integers,
+    c: int,
+    child: int,
+    sizes: Sizes,
+    n_rows: np.uint64,
+    work: Sizes,
 ) -> int:
     """Axes of a clique's table with their strides in the message between it and a child."""
-    n_shared = tree.n_shared[child]
+    n_shared = n_shared[child]
     step = n_rows
     for i in range(n_shared):
-        step *= sizes[tree.axes[tree.start[child] + i]]
+        step *= sizes[axes[start[child] + i]]
     k = 0
     shared = 0
-    for i in range(tree.start[c], tree.start[c + 1]):
-        size = sizes[tree.axes[i]]
-        if shared < n_shared and tree.place[tree.start[child] + shared] == i - tree.start[c]:
+    for i in range(start[c], start[c + 1]):
+        size = sizes[axes[i]]
+        if shared < n_shared and place[start[child] + shared] == i - start[c]:
             step //= size
             k = _push(work, k, size, step)
             shared += 1
@@ -373,18 +431,24 @@ def _child_axes(
     return _push(work, k, n_rows, np.uint64(1))
 
 
-@kernel
+@inner
 def _own_separator_axes(
-    tree: TreeArrays, c: int, sizes: Sizes, n_rows: np.uint64, work: Sizes
+    start: Integers,
+    axes: Integers,
+    n_shared: Integers,
+    c: int,
+    sizes: Sizes,
+    n_rows: np.uint64,
+    work: Sizes,
 ) -> int:
     """Axes of a clique's table with their strides in its own message: the first ones are shared."""
     step = n_rows
-    for i in range(tree.n_shared[c]):
-        step *= sizes[tree.axes[tree.start[c] + i]]
+    for i in range(n_shared[c]):
+        step *= sizes[axes[start[c] + i]]
     k = 0
-    for i in range(tree.start[c], tree.start[c + 1]):
-        size = sizes[tree.axes[i]]
-        if i - tree.start[c] < tree.n_shared[c]:
+    for i in range(start[c], start[c + 1]):
+        size = sizes[axes[i]]
+        if i - start[c] < n_shared[c]:
             step //= size
             k = _push(work, k, size, step)
         else:
@@ -392,20 +456,54 @@ def _own_separator_axes(
     return _push(work, k, n_rows, np.uint64(1))
 
 
-@kernel
-def _children(tree: TreeArrays) -> tuple[Integers, Integers]:
+@inner
+def _children(parent: Integers) -> tuple[Integers, Integers]:
     """Linked lists: the first child of each clique and the next sibling of each child."""
-    n_cliques = len(tree.parent)
+    n_cliques = len(parent)
     first = np.full(n_cliques, -1)
     following = np.full(n_cliques, -1)
     for c in range(n_cliques - 1, -1, -1):
-        if tree.parent[c] >= 0:
-            following[c] = first[tree.parent[c]]
-            first[tree.parent[c]] = c
+        if parent[c] >= 0:
+            following[c] = first[parent[c]]
+            first[parent[c]] = c
     return first, following
 
 
-@kernel
+@inner
+def _n_cells(start: Integers, axes: Integers, c: int, sizes: Sizes) -> np.uint64:
+    """Cells of a clique's table for one row."""
+    cells = np.uint64(1)
+    for i in range(start[c], start[c + 1]):
+        cells *= sizes[axes[i]]
+    return cells
+
+
+@inner
+def _rescale_table(
+    tables: Floats,
+    t: np.uint64,
+    n_cells: np.uint64,
+    n_rows: int,
+    largest: Floats,
+    log_evidence: Floats,
+) -> None:
+    """Divide a table by its largest entry, row by row, so that many factors do not underflow."""
+    rows = np.uint64(n_rows)
+    for b in range(n_rows):
+        largest[b] = 0.0
+    for i in range(n_cells):
+        for b in range(rows):
+            largest[b] = max(largest[b], tables[t + i * rows + b])
+    for b in range(n_rows):
+        if largest[b] > 0.0:
+            log_evidence[b] += np.log(largest[b])
+    for i in range(n_cells):
+        for b in range(rows):
+            if largest[b] > 0.0:
+                tables[t + i * rows + b] /= largest[b]
+
+
+@inner
 def _rescale(
     messages: Floats,
     start: int,
@@ -429,7 +527,7 @@ def _rescale(
                 messages[i + b] /= scales[c, b]
 
 
-@kernel
+@inner
 def _advance(work: Sizes, outer: int, position: np.uint64) -> tuple[np.uint64, int]:
     """Step the counters of the outer axes; the new position in the source, and -1 at the end."""
     axis = outer - 1
@@ -444,7 +542,7 @@ def _advance(work: Sizes, outer: int, position: np.uint64) -> tuple[np.uint64, i
     return position, axis
 
 
-@kernel
+@inner
 def _inner(work: Sizes, k: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, int]:
     """Sizes and strides of the two innermost axes, and how many others there are."""
     one, none = np.uint64(1), np.uint64(0)
@@ -456,7 +554,7 @@ def _inner(work: Sizes, k: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uin
     return n, d, n_2, d_2, outer
 
 
-@kernel
+@inner
 def _set(table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np.uint64) -> None:
     """Table, contiguous from ``t``, = source, strided from ``s``."""
     n, d, n_2, d_2, outer = _inner(work, k)
@@ -474,7 +572,7 @@ def _set(table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np
         s, going = _advance(work, outer, s)
 
 
-@kernel
+@inner
 def _multiply(
     table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np.uint64
 ) -> None:
@@ -497,7 +595,7 @@ def _multiply(
         s, going = _advance(work, outer, s)
 
 
-@kernel
+@inner
 def _add_to(out: Floats, s: np.uint64, work: Sizes, k: int, table: Floats, t: np.uint64) -> None:
     """Out, strided from ``s``, += table, contiguous from ``t``."""
     n, d, n_2, d_2, outer = _inner(work, k)

@@ -60,6 +60,8 @@ class Network:
 
     def __post_init__(self) -> None:
         _freeze.own(self)
+        if not self.distributions:
+            raise ModelError("a network needs at least one node.")
         _check_families(self.distributions)
         arcs = [(p, name) for name, local in self.distributions.items() for p in local.parents]
         variables = {name: local.child for name, local in self.distributions.items()}
