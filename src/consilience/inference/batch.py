@@ -29,12 +29,10 @@ from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.inference.evidence import names_of
 from consilience.inference.junction import JunctionTree
 from consilience.kernels.propagation import (
-    clique_starts,
     collect,
     distribute,
     indicators,
     margin,
-    separator_starts,
 )
 from consilience.kernels.threads import each_part
 from consilience.network.network import MEMORY_LIMIT, Network
@@ -235,8 +233,7 @@ class _Batch:
         self._n_states = arrays.n_states[self._observed].astype(np.int64)
         self._starts = np.concatenate([[0], np.cumsum(self._n_states)])
         self._states = np.zeros_like(arrays.n_states)
-        self._table_start = clique_starts(arrays, arrays.n_states, 1)
-        self._message_start = separator_starts(arrays, arrays.n_states, 1)
+        self._table_start, self._message_start = tree.starts(arrays.n_states)
 
     def log_evidence(self) -> Floats:
         """Log probability of each row."""
@@ -262,7 +259,7 @@ class _Batch:
                 weight = np.zeros(r * n)
                 last = len(tree.arrays.parent) - 1
                 sizes = tree.arrays.n_states
-                margin(tree.arrays, sizes, n, last, np.array([v]), tables, weight)
+                margin(tree.arrays, sizes, n, last, np.array([v]), tables, weight, tree.room())
                 weight = weight.reshape(r, n)
                 total = weight.sum(axis=0)
                 is_possible = (total > 0) & (log_evidence > -np.inf)
@@ -299,7 +296,14 @@ class _Batch:
         out = np.zeros(tree.distributions[name].table.size * n_rows)
         start, stop = self._table_start[clique : clique + 2] * n_rows
         margin(
-            tree.arrays, tree.arrays.n_states, n_rows, clique, variables, tables[start:stop], out
+            tree.arrays,
+            tree.arrays.n_states,
+            n_rows,
+            clique,
+            variables,
+            tables[start:stop],
+            out,
+            tree.room(),
         )
         return out.reshape(-1, n_rows)
 
@@ -327,6 +331,7 @@ class _Batch:
             messages,
             scales,
             log_evidence,
+            self._tree.room(),
         )
         return tables, messages, scales, log_evidence
 
@@ -341,6 +346,7 @@ class _Batch:
             messages,
             scales,
             np.empty_like(messages),
+            self._tree.room(),
         )
 
     def _largest(self) -> int:

@@ -20,12 +20,10 @@ from consilience.inference.triangulation import Triangulation, triangulate
 from consilience.kernels.propagation import (
     Sizes,
     TreeArrays,
-    clique_starts,
     collect,
     distribute,
     margin,
     residual_margins,
-    separator_starts,
 )
 from consilience.network.network import MEMORY_LIMIT, Network
 
@@ -94,6 +92,7 @@ class JunctionTree:
                 run.messages,
                 run.scales,
                 np.empty_like(run.messages),
+                self.room(),
             )
         log_evidence = float(run.log_evidence[0]) + evidence.log_scale
         yield Beliefs(self, evidence, run.sizes, run.table_start, run.tables, log_evidence)
@@ -108,6 +107,20 @@ class JunctionTree:
     def _give_back(self, tables: Floats) -> None:
         if not self._spare:
             self._spare.append(tables)
+
+    def room(self) -> Sizes:
+        """Working memory of a kernel: sizes, strides and counters of the axes of any clique."""
+        longest = int(np.diff(self.arrays.start).max())
+        return np.zeros((3, longest + 2), np.uint64)
+
+    def starts(self, sizes: Sizes) -> tuple[Integers, Integers]:
+        """Where the table and the message of each clique start, given the states that are left."""
+        start, n_shared = self.arrays.start, self.arrays.n_shared
+        left = sizes[self.arrays.axes].astype(np.int64)
+        is_shared = np.arange(len(left)) < np.repeat(start[:-1] + n_shared, np.diff(start))
+        cells = np.multiply.reduceat(left, start[:-1])
+        shared = np.multiply.reduceat(np.where(is_shared, left, 1), start[:-1])
+        return np.append(0, np.cumsum(cells)), np.append(0, np.cumsum(shared))
 
     def lend(self, n_cells: int) -> Floats:
         """Memory for tables: what an earlier propagation gave back, if there is enough of it."""
@@ -152,7 +165,7 @@ class Beliefs:
         free = tuple(int(self.sizes[v]) for v in variables)
         out = np.zeros(int(np.prod(free)))
         table = self.tables[self.table_start[clique] : self.table_start[clique + 1]]
-        margin(tree.arrays, self.sizes, 1, clique, variables, table, out)
+        margin(tree.arrays, self.sizes, 1, clique, variables, table, out, tree.room())
         shape = tuple(int(tree.arrays.n_states[v]) for v in variables)
         full = np.zeros(shape)
         place = tuple(
@@ -204,8 +217,7 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
         sizes[tree.index[name]], states[tree.index[name]] = 1, code
     likely = np.array([tree.index[name] for name in evidence.likelihoods], np.int64)
     vectors = list(evidence.likelihoods.values())
-    table_start = clique_starts(arrays, sizes, 1)
-    message_start = separator_starts(arrays, sizes, 1)
+    table_start, message_start = tree.starts(sizes)
     run = _Run(
         sizes,
         table_start,
@@ -225,6 +237,7 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
         tree.home,
         1,
         *run[1:],
+        tree.room(),
     )
     return run
 
@@ -252,7 +265,18 @@ def _arrays(
         place,
         _potentials(net, shape, family, potential_start),
         potential_start,
+        *_child_lists(shape.parent),
     )
+
+
+def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:
+    """The first child of each clique and the next sibling of each child, -1 where there is none."""
+    first, following = np.full(len(parent), -1), np.full(len(parent), -1)
+    for c in reversed(range(len(parent))):
+        if parent[c] >= 0:
+            following[c] = first[parent[c]]
+            first[parent[c]] = c
+    return first, following
 
 
 def _potentials(

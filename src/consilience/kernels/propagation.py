@@ -30,13 +30,11 @@ from consilience.kernels.compile import inner, kernel
 
 __all__ = [
     "TreeArrays",
-    "clique_starts",
     "collect",
     "distribute",
     "indicators",
     "margin",
     "residual_margins",
-    "separator_starts",
 ]
 
 VERSION = (
@@ -66,32 +64,8 @@ class TreeArrays(NamedTuple):
     place: Integers
     potential: Floats
     potential_start: Integers
-
-
-@kernel
-def clique_starts(tree: TreeArrays, sizes: Sizes, n_rows: int) -> Integers:
-    """Where the table of each clique starts, given the number of states that are left."""
-    n_cliques = len(tree.parent)
-    starts = np.zeros(n_cliques + 1, np.int64)
-    for c in range(n_cliques):
-        cells = np.uint64(n_rows)
-        for i in range(tree.start[c], tree.start[c + 1]):
-            cells *= sizes[tree.axes[i]]
-        starts[c + 1] = starts[c] + np.int64(cells)
-    return starts
-
-
-@kernel
-def separator_starts(tree: TreeArrays, sizes: Sizes, n_rows: int) -> Integers:
-    """Where the message of each clique starts."""
-    n_cliques = len(tree.parent)
-    starts = np.zeros(n_cliques + 1, np.int64)
-    for c in range(n_cliques):
-        cells = np.uint64(n_rows)
-        for i in range(tree.start[c], tree.start[c] + tree.n_shared[c]):
-            cells *= sizes[tree.axes[i]]
-        starts[c + 1] = starts[c] + np.int64(cells)
-    return starts
+    first_child: Integers
+    next_child: Integers
 
 
 @kernel
@@ -110,6 +84,7 @@ def collect(
     messages: Floats,
     scales: Floats,
     log_evidence: Floats,
+    work: Sizes,
 ) -> None:
     """Fill tables, messages and the log probability of the evidence of each row.
 
@@ -120,7 +95,6 @@ def collect(
     row whose evidence is impossible has minus infinity.
     """
     n_cliques = len(tree.parent)
-    work = _work_space(tree.start)
     first = np.zeros(n_cliques + 1, np.int64)  # likelihoods by clique, as a counting sort
     for k in range(len(likely_variable)):
         first[home[likely_variable[k]] + 1] += 1
@@ -132,7 +106,6 @@ def collect(
         c = home[likely_variable[k]]
         by_clique[slot[c]] = k
         slot[c] += 1
-    first_child, next_child = _children(tree.parent)
     largest = np.empty(n_rows)
     for b in range(n_rows):
         log_evidence[b] = 0.0
@@ -144,10 +117,10 @@ def collect(
         )
         _set(tables, t0, work, k, tree.potential, offset)
         n_factors = first[c + 1] - first[c]
-        child = first_child[c]
+        child = tree.first_child[c]
         while child >= 0:
             n_factors += 1
-            child = next_child[child]
+            child = tree.next_child[child]
         n_cells = _n_cells(tree.start, tree.axes, c, sizes)
         for i in range(first[c], first[c + 1]):
             v = likely_variable[by_clique[i]]
@@ -155,7 +128,7 @@ def collect(
             _multiply(tables, t0, work, k, likelihood, np.uint64(likely_start[by_clique[i]]))
             if n_factors > FEW_FACTORS:
                 _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
-        child = first_child[c]
+        child = tree.first_child[c]
         while child >= 0:
             k = _child_axes(
                 tree.start,
@@ -171,7 +144,7 @@ def collect(
             _multiply(tables, t0, work, k, messages, np.uint64(message_start[child]))
             if n_factors > FEW_FACTORS:
                 _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
-            child = next_child[child]
+            child = tree.next_child[child]
         m0 = np.uint64(message_start[c])
         messages[message_start[c] : message_start[c + 1]] = 0.0
         k = _own_separator_axes(
@@ -192,13 +165,13 @@ def distribute(
     messages: Floats,
     scales: Floats,
     beliefs: Floats,
+    work: Sizes,
 ) -> None:
     """Turn the tables left by :func:`collect` into joint posteriors of the cliques.
 
     ``beliefs`` is working memory as long as ``messages``; afterwards it has the posteriors of the
     separators.
     """
-    work = _work_space(tree.start)
     rows = np.uint64(n_rows)
     for c in range(len(tree.parent) - 1, -1, -1):
         p = tree.parent[c]
@@ -230,9 +203,9 @@ def margin(
     variables: Integers,
     table: Floats,
     out: Floats,
+    work: Sizes,
 ) -> None:
     """Add to ``out`` the sum of a clique's table over all variables but these, in their order."""
-    work = _work_space(tree.start)
     strides = np.zeros(len(sizes), np.uint64)
     step = np.uint64(n_rows)
     for i in range(len(variables) - 1, -1, -1):
@@ -324,15 +297,6 @@ def indicators(
             row = out[start[k] + s * n_rows : start[k] + (s + 1) * n_rows]
             for b in range(n_rows):
                 row[b] = 1.0 if codes[k, b] == s or codes[k, b] < 0 else 0.0
-
-
-@inner
-def _work_space(start: Integers) -> Sizes:
-    """Room for the sizes, strides and counters of the axes of any clique and of the rows."""
-    longest = 0
-    for c in range(len(start) - 1):
-        longest = max(longest, start[c + 1] - start[c])
-    return np.zeros((3, longest + 2), np.uint64)
 
 
 @inner
@@ -454,19 +418,6 @@ def _own_separator_axes(
         else:
             k = _push(work, k, size, np.uint64(0))
     return _push(work, k, n_rows, np.uint64(1))
-
-
-@inner
-def _children(parent: Integers) -> tuple[Integers, Integers]:
-    """Linked lists: the first child of each clique and the next sibling of each child."""
-    n_cliques = len(parent)
-    first = np.full(n_cliques, -1)
-    following = np.full(n_cliques, -1)
-    for c in range(n_cliques - 1, -1, -1):
-        if parent[c] >= 0:
-            following[c] = first[parent[c]]
-            first[parent[c]] = c
-    return first, following
 
 
 @inner
