@@ -12,8 +12,9 @@ posterior of the clique, and 0 / 0 = 0.
 
 Rows are the innermost axis. Variables that are observed in all rows of a call keep one state (size
 one), so evidence makes the tables smaller. Messages are divided by their largest entry, whose
-logarithms add up to the log probability of the evidence, so nothing underflows however long the
-tree is.
+logarithms add up to the log probability of the evidence, and so are tables that take in many
+messages: nothing underflows however long the tree or crowded a clique is. Only the potential of a
+clique, a product of a few tables, is formed as it is.
 
 References: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (1990).
 """
