@@ -7,11 +7,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Codes", "Column", "Floats", "Integers", "Seed", "Words"]
+__all__ = ["Bools", "Codes", "Column", "Floats", "Integers", "Seed", "Words"]
 
 Codes: TypeAlias = npt.NDArray[np.int8 | np.int16 | np.int32]
 """State codes of one discrete column in the smallest integer type; -1 is missing."""
 
+Bools: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 

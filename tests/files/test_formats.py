@@ -318,10 +318,5 @@ def test_a_large_table_passes_through(tmp_path, extension):
     assert_same(load(tmp_path / f"net{extension}"), net)
 
 
-def test_a_network_without_nodes_is_not_saved(tmp_path):
-    with pytest.raises(ModelError, match="without nodes"):
-        save(Network.of([]), tmp_path / "net.bif")
-
-
 def test_xml_is_xmlbif():
     assert FORMATS[".xml"] == FORMATS[".xmlbif"]

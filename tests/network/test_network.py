@@ -82,3 +82,8 @@ def test_seed_003_orderings_have_12_and_13_parameters():
     first = cs.DAG.parse("[A][B][C|A:B][D|C][E|C][F|D]")
     second = cs.DAG.parse("[F][D|F][C|D][B|C][A|B:C][E|C]")
     assert [cs.random_network(dag, seed=0).n_parameters for dag in (first, second)] == [12, 13]
+
+
+def test_a_network_has_nodes():
+    with pytest.raises(ModelError, match="at least one node"):
+        cs.Network.of([])

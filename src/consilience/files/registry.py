@@ -102,8 +102,6 @@ def save(net: Network, path: str | os.PathLike[str]) -> None:
         If the folder does not exist.
     """
     file = Path(path)
-    if not net.distributions:
-        raise ModelError("a network without nodes cannot be saved.")
     data = _encoded(_format(file).write(net), file.name)
     if file.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)

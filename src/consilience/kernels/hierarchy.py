@@ -31,10 +31,10 @@ import math
 
 import numpy as np
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["approximate", "draw_tables", "exact", "work_of"]
+__all__ = ["approximate", "can_be_exact", "draw_tables", "exact_each"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -293,7 +293,16 @@ def _add_binomial(p: Floats, lo: int, hi: int, n: float, share: float) -> tuple[
 
 
 @kernel
-def work_of(counts: Integers, s: float, prior: Floats, enough: float) -> float:
+def can_be_exact(counts: Integers, s: float, prior: Floats, most: float) -> Bools:
+    """Whether the exact pass for each of several tables takes no more operations than ``most``."""
+    found = np.empty(len(counts), np.bool_)
+    for b in range(len(counts)):
+        found[b] = _work(counts[b], s, prior, most) <= most
+    return found
+
+
+@kernel
+def _work(counts: Integers, s: float, prior: Floats, enough: float) -> float:
     """Estimate of the operations of the exact pass: states times length times width.
 
     An upper bound that is had at once will do if it is not above ``enough``.
@@ -435,7 +444,22 @@ def _ends(
 
 
 @kernel
-def exact(counts: Integers, s: float, prior: Floats, mean: Floats, second: Floats) -> float:
+def exact_each(
+    counts: Integers, s: float, prior: Floats, chosen: Bools, mean: Floats, second: Floats
+) -> float:
+    """Fill the moments of ``a`` for the chosen ones of several tables; return their log evidence.
+
+    ``counts`` has shape (tables, groups, states), ``mean`` and ``second`` (tables, states).
+    """
+    log_evidence = 0.0
+    for b in range(len(counts)):
+        if chosen[b]:
+            log_evidence += _exact(counts[b], s, prior, mean[b], second[b])
+    return log_evidence
+
+
+@kernel
+def _exact(counts: Integers, s: float, prior: Floats, mean: Floats, second: Floats) -> float:
     """Fill the posterior mean and second moment of ``a``; return the log evidence."""
     filled, lo, weights, start, mean_total, log_evidence = _weights(counts, s, prior)
     n, total_prior, least = len(filled), _sum(prior), _whole_sum(lo)

@@ -17,17 +17,16 @@ pass would take too long, or with fractional counts, is solved by collapsed vari
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from consilience import _freeze
-from consilience._typing import Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.distributions.dirichlet import DirichletPosterior
-from consilience.kernels.hierarchy import approximate, draw_tables, exact, work_of
+from consilience.kernels.hierarchy import approximate, can_be_exact, draw_tables, exact_each
 from consilience.parameters.strength import Gamma, Strength, nodes, size
 
 __all__ = ["MOST_WORK", "Hierarchy", "solve"]
@@ -135,46 +134,45 @@ def solve(counts: Floats, s: Strength, alpha0: float) -> Hierarchy:
     """The posterior of the hierarchy for counts of shape (batches, groups, states)."""
     n_batches, _, r = counts.shape
     prior = np.full(r, float(alpha0))
-    is_whole = bool(np.all(counts == np.rint(counts)))
-    tables = [_whole(table) if is_whole else _floats(table) for table in counts]
     if isinstance(s, Gamma):
-        values, log_weights = nodes(
-            s, lambda value: _log_evidence(tables, value, prior), _n_free(counts)
-        )
+        values, log_weights = nodes(s, partial(_log_evidence, counts, prior), _n_free(counts))
     else:
         values, log_weights = np.array([size(s, r)]), np.zeros(1)
-    is_exact = tuple(_can_be_exact(table, float(values.max()), prior) for table in tables)
+    is_exact = _can_be_exact(counts, float(values.max()), prior)
     base, square = (np.empty((len(values), n_batches, r)) for _ in range(2))
-    log_evidence = np.zeros(len(values))
-    for i, value in enumerate(values):
-        for b, table in enumerate(tables):
-            solve_one = _solve_exactly if is_exact[b] else _solve_roughly
-            log_evidence[i] += solve_one(table, float(value), prior, base[i, b], square[i, b])
-    log_posterior = log_weights + log_evidence
-    total = float(logsumexp(log_posterior))
-    weights = np.exp(log_posterior - total)
+    log_posterior = log_weights + [
+        _moments(counts, float(value), prior, is_exact, base[i], square[i])
+        for i, value in enumerate(values)
+    ]
+    largest = log_posterior.max()
+    weights = np.exp(log_posterior - largest)
+    total = float(largest + np.log(weights.sum()))
     weights /= weights.sum()
-    return Hierarchy(counts, s, float(alpha0), values, weights, base, square, total, is_exact)
+    flags = tuple(is_exact.tolist())
+    return Hierarchy(counts, s, float(alpha0), values, weights, base, square, total, flags)
 
 
-def _can_be_exact(table: Integers | Floats, s: float, prior: Floats) -> TypeGuard[Integers]:
-    return _is_whole(table) and work_of(table, s, prior, MOST_WORK) <= MOST_WORK
+def _can_be_exact(counts: Floats, s: float, prior: Floats) -> Bools:
+    whole = _whole(counts)
+    if np.any(whole != counts):
+        return np.zeros(len(counts), np.bool_)
+    return can_be_exact(whole, s, prior, MOST_WORK)
 
 
-def _is_whole(table: Integers | Floats) -> TypeGuard[Integers]:
-    return table.dtype == np.int64
+def _moments(
+    counts: Floats, s: float, prior: Floats, is_exact: Bools, base: Floats, square: Floats
+) -> float:
+    """Fill E[a] and E[a^2] of every batch (batches, states); return the log evidence of all."""
+    log_evidence = float(exact_each(_whole(counts), s, prior, is_exact, base, square))
+    for b in np.flatnonzero(~is_exact):
+        log_evidence += _approximate_moments(counts[b], s, prior, base[b], square[b])
+    return log_evidence
 
 
-def _log_evidence(tables: Sequence[Integers | Floats], s: float, prior: Floats) -> float:
+def _log_evidence(counts: Floats, prior: Floats, s: float) -> float:
     """Log evidence of all batches, for the search of the values of s that matter."""
-    mean, square = np.empty_like(prior), np.empty_like(prior)
-    total = 0.0
-    for table in tables:
-        if _can_be_exact(table, s, prior):
-            total += exact(table, s, prior, mean, square)
-        else:
-            total += approximate(table, s, prior, mean)
-    return total
+    base, square = (np.empty((len(counts), len(prior))) for _ in range(2))
+    return _moments(counts, s, prior, _can_be_exact(counts, s, prior), base, square)
 
 
 def _n_free(counts: Floats) -> int:
@@ -182,18 +180,11 @@ def _n_free(counts: Floats) -> int:
     return int(np.maximum((counts > 0).sum(axis=-1) - 1, 0).sum())
 
 
-def _solve_exactly(
-    table: Integers | Floats, s: float, prior: Floats, mean: Floats, square: Floats
-) -> float:
-    assert _is_whole(table)
-    return float(exact(table, s, prior, mean, square))
-
-
-def _solve_roughly(
-    table: Integers | Floats, s: float, prior: Floats, mean: Floats, square: Floats
+def _approximate_moments(
+    table: Floats, s: float, prior: Floats, mean: Floats, square: Floats
 ) -> float:
     tables = np.empty(len(prior))
-    bound = float(approximate(table, s, prior, tables))
+    bound = float(approximate(_floats(table), s, prior, tables))
     total = prior + tables
     mean[:] = total / total.sum()
     square[:] = mean * (total + 1) / (total.sum() + 1)
