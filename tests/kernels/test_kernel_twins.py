@@ -36,6 +36,26 @@ def test_tallies_equal_bincount(dtype):
     np.testing.assert_array_equal(weighted, np.bincount(cell, weights[known], minlength=15))
 
 
+@pytest.mark.parametrize("n_bundles", [1, 4, 6])
+def test_tables_of_bundles_equal_bincount_and_sum_to_those_of_their_members(n_bundles):
+    rng = np.random.default_rng(1)
+    base = rng.integers(0, 5, 9000)
+    bundles = rng.integers(0, 6, (n_bundles, 9500)).astype(np.uint8)  # states of 2 x 3
+    tables = np.zeros((n_bundles, 5 * counting.STRIDE), np.uint32)
+    code = (base * counting.STRIDE).astype(np.uint32)
+    counting.tally_bundles(code, bundles, np.arange(n_bundles), 500, tables)
+    state = np.stack([np.arange(counting.STRIDE) // 3 % 2, np.arange(counting.STRIDE) % 3])
+    out = np.zeros(5 * (2 + 3), np.int64)
+    place = np.zeros(2, np.int64)
+    counting.spread_bundles(tables, place, state.astype(np.uint8), np.array([2, 3]), out)
+    first = bundles[0, 500:]
+    for row, column in zip(tables, bundles[:, 500:], strict=True):
+        twin = np.bincount(base * counting.STRIDE + column, minlength=row.size)
+        np.testing.assert_array_equal(row, twin)
+    np.testing.assert_array_equal(out[:10], np.bincount(base * 2 + first // 3, minlength=10))
+    np.testing.assert_array_equal(out[10:], np.bincount(base * 3 + first % 3, minlength=15))
+
+
 def test_uniform_numbers_are_those_of_splitmix64():
     # The first outputs for seed 1234567, from the public-domain reference of S. Vigna.
     reference = [6457827717110365317, 3203168211198807973, 9817491932198370423]

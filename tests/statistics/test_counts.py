@@ -11,7 +11,7 @@ from strategies import families, tables
 
 from consilience.errors import DataError, InputError, MemoryLimitError, UnknownNameError
 from consilience.statistics import Counts, Family, count
-from consilience.statistics.engines import Batches, Memory, memory
+from consilience.statistics.engines import Batches, Memory, joints, memory
 from consilience.statistics.engines.bitmaps import Bitmaps
 
 
@@ -29,7 +29,7 @@ def test_counts_equal_those_of_one_row_at_a_time(data, table, by_source):
 
 @given(data=st.data(), table=tables())
 @settings(deadline=None)
-def test_bitmaps_increments_and_sorting_agree(data, table):
+def test_bitmaps_bundles_increments_and_sorting_agree(data, table):
     plain = make_table(
         [v.n_states for v in table.variables.values()],
         np.stack(list(table.columns.values()), axis=1),
@@ -39,12 +39,16 @@ def test_bitmaps_increments_and_sorting_agree(data, table):
     answers = []
     with pytest.MonkeyPatch.context() as patch:
         answers.append(count(plain, asked))
-        patch.setattr(memory, "NS_A_WORD", 1e9)
+        patch.setattr(joints.Joints, "_bundling_pays", lambda *_: True)
+        answers.append(count(plain, asked))
+        patch.undo()
+        patch.setattr(joints, "NS_A_WORD", 1e9)
         answers.append(count(plain, asked))
         patch.setattr(memory, "SMALL_TABLE", 0)
         patch.setattr(Memory, "_is_mostly_empty", lambda self, names: len(names) > 1)
         answers.append([counts.to_dense() for counts in count(plain, asked)])
-    for bitmaps, increments, seen in zip(*answers, strict=True):
+    for bitmaps, bundles, increments, seen in zip(*answers, strict=True):
+        np.testing.assert_array_equal(bitmaps.table, bundles.table)
         np.testing.assert_array_equal(bitmaps.table, increments.table)
         np.testing.assert_array_equal(bitmaps.table, seen.table)
 

@@ -13,11 +13,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience._typing import Codes, Integers, Words
 from consilience.kernels.compile import IS_COMPILED, inner, kernel
 
-__all__ = ["BLOCK", "count_groups", "fold", "tally", "tally_weighted"]
+__all__ = [
+    "BLOCK",
+    "STRIDE",
+    "count_groups",
+    "fold",
+    "spread_bundles",
+    "tally",
+    "tally_bundles",
+    "tally_weighted",
+]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -28,6 +38,12 @@ BLOCK = 256
 
 SPARSE = BLOCK // 4
 """A bitmap with fewer non-zero words than this in a block is kept as a list of them."""
+
+STRIDE = 64
+"""Codes of a bundle of columns are below this."""
+
+ROWS_A_SWEEP = 4096
+"""Rows whose base codes stay in the first cache while all bundles pass over them."""
 
 if IS_COMPILED:
     from numba.core import types
@@ -156,6 +172,66 @@ def _base_bitmaps(
                     new[w] = old[w] & other[w]
         cells *= r
     return cells
+
+
+@kernel
+def tally_bundles(
+    code: npt.NDArray[np.uint32],
+    bundles: npt.NDArray[np.uint8],
+    which: Integers,
+    first_row: int,
+    out: npt.NDArray[np.uint32],
+) -> None:
+    """Add one to ``out[b, code + bundles[which[b]]]`` for each row.
+
+    Row ``i`` of ``code`` is row ``first_row + i`` of the bundles. Four bundles pass together: their
+    increments do not wait for each other.
+    """
+    one = np.uint32(1)
+    n = len(which)
+    for start in range(0, len(code), ROWS_A_SWEEP):
+        stop = min(start + ROWS_A_SWEEP, len(code))
+        b = 0
+        while b + 4 <= n:
+            column_0, column_1 = bundles[which[b]], bundles[which[b + 1]]
+            column_2, column_3 = bundles[which[b + 2]], bundles[which[b + 3]]
+            out_0, out_1, out_2, out_3 = out[b], out[b + 1], out[b + 2], out[b + 3]
+            for i in range(start, stop):
+                k = code[i]
+                row = first_row + i
+                out_0[k + column_0[row]] += one
+                out_1[k + column_1[row]] += one
+                out_2[k + column_2[row]] += one
+                out_3[k + column_3[row]] += one
+            b += 4
+        while b < n:
+            column, mine = bundles[which[b]], out[b]
+            for i in range(start, stop):
+                mine[code[i] + column[first_row + i]] += one
+            b += 1
+
+
+@kernel
+def spread_bundles(
+    tables: npt.NDArray[np.uint32],
+    place: Integers,
+    state: npt.NDArray[np.uint8],
+    n_states: Integers,
+    out: Integers,
+) -> None:
+    """Sum the tables of bundles to those of their members, one after the other.
+
+    Variable ``v`` stands in ``tables[place[v]]``; a code ``c`` of its bundle means its state
+    ``state[v, c]``.
+    """
+    start = 0
+    n_base = tables.shape[1] // STRIDE
+    for v in range(len(place)):
+        table, mine, r = tables[place[v]], state[v], n_states[v]
+        for j in range(n_base):
+            for c in range(STRIDE):
+                out[start + j * r + mine[c]] += table[j * STRIDE + c]
+        start += n_base * r
 
 
 @kernel

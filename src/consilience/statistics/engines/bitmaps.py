@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
+from math import prod
 
 import numpy as np
 
@@ -32,11 +33,12 @@ class Bitmaps:
         self._table = table
         self._names = [name for name, n in n_states.items() if n <= MOST_STATES]
         self._index = {name: i for i, name in enumerate(self._names)}
+        self._size = dict(n_states)
         sizes = [n_states[name] for name in self._names]
         self._n_states = np.array(sizes, np.int64)
         self._first = np.array([1, *accumulate(sizes, initial=1)][1 : len(sizes) + 1], np.int64)
         self._is_complete = np.zeros(len(sizes), np.int64)
-        self._is_packed = np.zeros(len(sizes), bool)
+        self._packed: set[str] = set()
         self.n_words = -(-table.n_rows // 64)
         self._bits: Words = np.empty((1 + sum(sizes), self.n_words), np.uint64)
         self._bits[0] = _words(np.ones(table.n_rows, bool), self.n_words)
@@ -47,13 +49,13 @@ class Bitmaps:
     def pack(self, names: Iterable[str]) -> None:
         """Make the bitmaps of these variables if they are not there yet."""
         for name in names:
-            variable = self._index[name]
-            if not self._is_packed[variable]:
+            if name not in self._packed:
+                variable = self._index[name]
                 codes = self._table.column(name)
                 for state in range(self._n_states[variable]):
                     self._bits[self._first[variable] + state] = _words(codes == state, self.n_words)
                 self._is_complete[variable] = not (codes.size and codes.min() < 0)
-                self._is_packed[variable] = True
+                self._packed.add(name)
 
     def count(self, groups: Sequence[Group], word_from: int, word_to: int) -> Integers:
         """Joint counts of all groups over a range of words, one table after the other.
@@ -64,9 +66,10 @@ class Bitmaps:
         """
         base_start, base = self._flat([group.base for group in groups])
         extension_start, extension = self._flat([group.extensions for group in groups])
-        base_cells = [int(np.prod(self._n_states[base[a:b]])) for a, b in pairwise(base_start)]
+        base_cells = [prod([self._size[name] for name in group.base]) for group in groups]
         cells = np.repeat(base_cells, np.diff(extension_start)) * self._n_states[extension]
-        out_start = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
+        out_start = np.zeros(len(cells) + 1, np.int64)
+        np.cumsum(cells, out=out_start[1:])
         out = np.zeros(out_start[-1], np.int64)
         count_groups(
             self._bits,

@@ -1,33 +1,23 @@
 """The engine for rows in memory.
 
-Three ways to count, chosen for each set of variables by what it costs:
-
-- *bitmaps* (``kernels/counting.py``) for rows of weight one and joint tables of moderate size: all
-  extensions of a
-  base in one pass, about 0.25 ns for 64 rows, joint state and extension state;
-- *increments*, about 1 ns for a row and set, for larger tables and for weighted rows;
-- *sorting* for tables that would be mostly empty: only the parent states that occur are kept
-  (``Counts.seen``).
-
-Threads take separate ranges of rows and write to separate tables, whose sum is exact.
+Families are joint counts of sets of variables (``joints.py``), laid out in the family's order.
+Tables that would be mostly empty are counted by sorting, and only the parent states that occur are
+kept (``Counts.seen``).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from functools import partial, reduce
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Codes, Integers
+from consilience._typing import Integers
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import DataError, InputError
-from consilience.kernels.counting import fold, tally, tally_weighted
-from consilience.kernels.threads import each_part
+from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import (
     FIXED_POINT,
     Counts,
@@ -36,26 +26,20 @@ from consilience.statistics.counts import (
     parent_states_of,
     source_axis,
 )
-from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, Bitmaps
 from consilience.statistics.engines.centered import moments_of
+from consilience.statistics.engines.joints import Joint, Joints
 from consilience.statistics.engines.seen import count_seen
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
-from consilience.statistics.plan import Axes, Group, Plan, plan
+from consilience.statistics.plan import Axes, Group, plan
 from consilience.statistics.request import Answer, CountRequest, MomentRequest, Request
+from consilience.statistics.toggles import ToggleRequest
 
 __all__ = ["Memory"]
 
-ROWS_A_BLOCK = 1 << 16
-ROWS_FOR_THREADS = 1 << 17  # below this a thread costs more than it saves
 SMALL_TABLE = 1 << 16  # cells; a table of this size is never worth a sparse one
 
 LEAST_WEIGHT = 2.0**-27  # below it the rounding to fixed point exceeds a thousandth
-
-NS_A_WORD, NS_AN_INCREMENT = 0.25, 1.2  # measured; they only choose between two equal answers
-
-Joint: TypeAlias = tuple[Axes, Integers]
-"""Names of the axes of a joint count, and the count with one axis each."""
 
 
 class Memory:
@@ -76,11 +60,11 @@ class Memory:
         self.threads = threads or os.cpu_count() or 1
         discrete = [v for v in table.variables.values() if not v.is_continuous]
         source = [] if table.schema.source is None else [table.schema.source]
-        self._n_states = {v.name: v.n_states for v in [*source, *discrete]}
+        self._variables = {v.name: v for v in [*source, *discrete]}
+        self._n_states = {name: v.n_states for name, v in self._variables.items()}
         self._position = {name: i for i, name in enumerate(self._n_states)}
         self._weights, self._scale = _whole_weights(table)
-        self._bitmaps: Bitmaps | None = None
-        self._complete: dict[str, bool] = {}
+        self._joints = Joints(table, self._n_states, self._weights, self.threads)
         self._rows: Integers | None = None
 
     @property
@@ -108,13 +92,69 @@ class Memory:
         ]
         self._check_memory(request, axes, is_sparse)
         sets = [frozenset(a) for a, sparse in zip(axes, is_sparse, strict=True) if not sparse]
-        joints = self._joints(sets)
+        joints = self._joint(sets)
         return [
             self._sparse(family, request)
             if sparse
             else self._counts(family, request, _arranged(joints[frozenset(names)], names))
             for family, names, sparse in zip(families, axes, is_sparse, strict=True)
         ]
+
+    def toggle(self, request: ToggleRequest) -> CountBatch:
+        """Counts of a family and of all its neighbors; see :class:`ToggleRequest`."""
+        family = request.family
+        self._check_toggle(request)
+        base = self._axes(family, by_source=request.by_source)
+        sizes = [self._n_states[name] for name in request.candidates]
+        largest = self._n_cells(base) * max(sizes, default=1)
+        if largest > max(SMALL_TABLE, 2 * self.table.n_rows):  # mostly empty: count what is seen
+            counts = self.count(
+                CountRequest(request.families, request.by_source, request.memory_limit)
+            )
+            return CountBatch.of(counts, by_source=True)
+        _check.memory(
+            f"the family of {family.child!r} with each of {len(sizes)} more parents",
+            8 * self._n_cells(base) * sum(sizes),
+            request.memory_limit,
+            "Use fewer parents or states, or raise memory_limit.",
+        )
+        return self._toggled(request, base)
+
+    def _toggled(self, request: ToggleRequest, base: Axes) -> CountBatch:
+        family, candidates = request.family, request.candidates
+        fewer = [tuple(name for name in base if name != parent) for parent in family.parents]
+        groups = [Group(axes[:-1], (family.child,)) for axes in (base, *fewer)]
+        table = self._joints.flat([*groups, Group(base, candidates)] if candidates else groups)
+        rows = self._rows_by_source(by_source=request.by_source)
+        r = self._n_states[family.child]
+        outer = [int(self._n_cells(axes)) // (len(rows) * r) for axes in (base, *fewer)]
+        shapes = [
+            *((len(rows), q, r, 1) for q in outer),
+            *((len(rows), outer[0], r, self._n_states[name]) for name in candidates),
+        ]
+        variable = self._variables
+        parents = tuple(variable[name] for name in family.parents)
+        return CountBatch(
+            (variable[family.child],) * len(shapes),
+            (
+                parents,
+                *(tuple(p for p in parents if p is not left) for left in parents),
+                *((*parents, variable[name]) for name in candidates),
+            ),
+            source_axis(self.schema, by_source=request.by_source),
+            _freeze.read_only(table),
+            _freeze.read_only(np.array(shapes, np.int64)),
+            rows,
+            self._scale,
+        )
+
+    def _check_toggle(self, request: ToggleRequest) -> None:
+        """Check the families of a request; the usual case, all of it plain, in one glance."""
+        names = (*request.family.variables, *request.candidates)
+        is_plain = len(set(names)) == len(names) and self.table.source not in names
+        if not (is_plain and self._n_states.keys() >= set(names)):
+            for family in request.families:
+                self._check_family(family, by_source=request.by_source)
 
     def _check_family(self, family: Family, *, by_source: bool) -> None:
         for name in family.variables:
@@ -136,8 +176,8 @@ class Memory:
         source = (self.table.source,) if keeps_source and self.table.source else ()
         return (*source, *family.variables)
 
-    def _n_cells(self, names: Sequence[str] | frozenset[str]) -> float:
-        return reduce(lambda n, name: n * self._n_states[name], names, 1.0)
+    def _n_cells(self, names: Iterable[str]) -> float:
+        return self._joints.n_cells(names)
 
     def _is_mostly_empty(self, names: Axes) -> bool:
         return self._n_cells(names) > max(SMALL_TABLE, 2 * self.table.n_rows)
@@ -187,12 +227,13 @@ class Memory:
         counts = _freeze.read_only(table.reshape(shape))
         return Counts(child, given, source, counts, rows, self._scale, seen)
 
-    # Joint counts of sets of variables.
-
-    def _joints(self, sets: Sequence[frozenset[str]]) -> dict[frozenset[str], Joint]:
-        complete = [name for name in {v for one in sets for v in one} if self._is_complete(name)]
+    def _joint(self, sets: Sequence[frozenset[str]]) -> dict[frozenset[str], Joint]:
+        """Joint counts of sets of variables; those that others contain are sums where possible."""
+        names = {name for one in sets for name in one}
+        complete = [name for name in names if self._joints.is_complete(name)]
         planned = plan(sets, complete=complete, n_cells=self._n_cells, position=self._position)
-        joints = {frozenset(axes): (axes, counts) for axes, counts in self._counted(planned)}
+        counted = self._joints.count(planned.groups)
+        joints = {frozenset(axes): (axes, counts) for axes, counts in counted}
         for one, larger in planned.sums.items():
             axes, counts = joints[larger]
             (extra,) = larger - one
@@ -201,90 +242,6 @@ class Memory:
                 counts.sum(axis=axes.index(extra)),
             )
         return joints
-
-    def _is_complete(self, name: str) -> bool:
-        if name not in self._complete:
-            codes = self.table.column(name)
-            self._complete[name] = not (codes.size and codes.min() < 0)
-        return self._complete[name]
-
-    def _counted(self, planned: Plan) -> list[Joint]:
-        by_bitmap: list[Group] = []
-        by_increment: list[Group] = []
-        for group in planned.groups:
-            fast = tuple(name for name in group.extensions if self._prefers_bitmaps(group, name))
-            slow = tuple(name for name in group.extensions if name not in fast)
-            by_bitmap += [Group(group.base, fast)] if fast else []
-            by_increment += [Group(group.base, slow)] if slow else []
-        return [*self._by_bitmaps(by_bitmap), *self._by_increments(by_increment)]
-
-    def _prefers_bitmaps(self, group: Group, extension: str) -> bool:
-        bitmaps = self._packed()
-        if self._weights is not None or not all(name in bitmaps for name in group.axes(extension)):
-            return False
-        base = self._n_cells(group.base)
-        words_a_row = min(base / 64, 1.0) * max(1, self._n_states[extension] - 1)
-        return base <= MOST_BASE_STATES and words_a_row * NS_A_WORD <= NS_AN_INCREMENT
-
-    def _packed(self) -> Bitmaps:
-        if self._bitmaps is None:
-            self._bitmaps = Bitmaps(self.table, self._n_states)
-        return self._bitmaps
-
-    def _by_bitmaps(self, groups: Sequence[Group]) -> list[Joint]:
-        if not groups:
-            return []
-        bitmaps = self._packed()
-        bitmaps.pack({name for g in groups for name in (*g.base, *g.extensions)})
-        flat = self._sum_over_parts(bitmaps.n_words, lambda a, b: bitmaps.count(groups, a, b))
-        joints, place = [], 0
-        for group in groups:
-            for extension in group.extensions:
-                axes = group.axes(extension)
-                shape = self._shape(axes)
-                size = int(np.prod(shape))
-                joints.append((axes, flat[place : place + size].reshape(shape)))
-                place += size
-        return joints
-
-    def _by_increments(self, groups: Sequence[Group]) -> list[Joint]:
-        joints: list[Joint] = []
-        for group in groups:
-            tables = self._sum_over_parts(self.table.n_rows, partial(self._increment, group))
-            for extension in group.extensions:
-                axes = group.axes(extension)
-                size = int(self._n_cells(axes))
-                joints.append((axes, tables[:size].reshape(self._shape(axes))))
-                tables = tables[size:]
-        return joints
-
-    def _increment(self, group: Group, row_from: int, row_to: int) -> Integers:
-        sizes = [int(self._n_cells(group.axes(extension))) for extension in group.extensions]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        out = np.zeros(starts[-1], np.int64)
-        for start in range(row_from, row_to, ROWS_A_BLOCK):
-            rows = slice(start, min(start + ROWS_A_BLOCK, row_to))
-            code = self._base_code(group.base, rows)
-            for extension, a, b in zip(group.extensions, starts, starts[1:], strict=False):
-                column, n = self.table.column(extension)[rows], self._n_states[extension]
-                if self._weights is None:
-                    tally(code, column, n, out[a:b])
-                else:
-                    tally_weighted(code, column, n, self._weights[rows], out[a:b])
-        return out
-
-    def _base_code(self, base: Axes, rows: slice) -> Codes:
-        code = np.zeros(rows.stop - rows.start, np.int32)
-        for name in base:
-            fold(code, self.table.column(name)[rows], self._n_states[name])
-        return code
-
-    def _shape(self, axes: Axes) -> tuple[int, ...]:
-        return tuple(self._n_states[name] for name in axes)
-
-    def _sum_over_parts(self, n_units: int, work: Callable[[int, int], Integers]) -> Integers:
-        n_parts = self.threads if self.table.n_rows >= ROWS_FOR_THREADS else 1
-        return reduce(np.add, each_part(n_units, n_parts, work))
 
 
 def _arranged(joint: Joint, names: Axes) -> Integers:

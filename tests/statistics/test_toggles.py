@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import make_table
+from strategies import tables
+
+from consilience.errors import DataError, InputError, MemoryLimitError
+from consilience.statistics import Family, count
+from consilience.statistics.batch import CountBatch
+from consilience.statistics.engines import Batches, Memory, joints
+from consilience.statistics.toggles import ToggleRequest
+
+
+@st.composite
+def requests(draw, table):
+    names = draw(st.permutations(list(table.variables)))
+    n_parents = draw(st.integers(0, len(names) - 1))
+    family = Family(names[0], tuple(names[1 : 1 + n_parents]))
+    return ToggleRequest(family, tuple(names[1 + n_parents :]), draw(st.booleans()))
+
+
+def assert_same(batch, counts):
+    for one, other in zip(batch, counts, strict=True):
+        assert one.family == other.family
+        np.testing.assert_array_equal(one.to_dense().table, other.to_dense().table)
+        np.testing.assert_array_equal(one.n_rows, other.n_rows)
+        np.testing.assert_array_equal(one.values.sum(), other.values.sum())
+
+
+@given(data=st.data(), table=tables())
+@settings(deadline=None)
+def test_toggled_families_have_the_counts_of_each_family_alone(data, table):
+    asked = data.draw(requests(table))
+    counts = count(table, asked.families, by_source=asked.by_source)
+    assert_same(Memory(table).gather(asked), counts)
+
+
+@given(data=st.data(), table=tables(), is_sparse=st.booleans())
+@settings(deadline=None)
+def test_toggled_families_have_the_same_counts_in_batches_bundles_and_sparse(
+    data, table, is_sparse
+):
+    asked = data.draw(requests(table))
+    counts = count(table, asked.families, by_source=asked.by_source)
+    parts = [table.take(slice(a, a + 7)) for a in range(0, table.n_rows, 7)]
+    with pytest.MonkeyPatch.context() as patch:
+        if is_sparse:
+            patch.setattr("consilience.statistics.engines.memory.SMALL_TABLE", 0)
+        else:
+            patch.setattr(joints.Joints, "_bundling_pays", lambda *_: True)
+        assert_same(Batches(table.schema, parts).gather(asked), counts)
+
+
+def test_a_batch_of_a_batch_is_itself_and_pools_on_request():
+    table = make_table([2, 3], np.array([[0, 1], [1, 2], [0, 0]]), sources=np.array([0, 1, 1]))
+    counts = count(table, [Family("b", ("a",))], by_source=True)
+    batch = CountBatch.of(counts, by_source=True)
+    assert CountBatch.of(batch, by_source=True) is batch
+    pooled = CountBatch.of(batch, by_source=False)
+    np.testing.assert_array_equal(pooled.table, counts[0].table.sum(axis=0).ravel())
+    assert repr(batch) == "CountBatch(1 families, 3 rows)"
+
+
+def test_a_batch_needs_counts_of_the_same_rows():
+    table = make_table([2, 3], np.array([[0, 1], [1, 2], [0, 0]]))
+    with pytest.raises(InputError, match="at least one family"):
+        CountBatch.of([], by_source=True)
+    shorter = count(table.take(slice(0, 2)), [Family("a")])
+    with pytest.raises(InputError, match="same rows"):
+        CountBatch.of([*count(table, [Family("a")]), *shorter], by_source=True)
+
+
+def test_batches_about_different_variables_do_not_merge():
+    one = Memory(make_table([2, 3], np.array([[0, 1]]))).gather(ToggleRequest(Family("a"), ("b",)))
+    other = Memory(make_table([2, 2], np.array([[0, 1]]))).gather(
+        ToggleRequest(Family("a"), ("b",))
+    )
+    with pytest.raises(DataError, match="differ"):
+        one.merge(other)
+
+
+def test_too_large_a_request_is_refused_before_counting():
+    table = make_table([2, 3], np.array([[0, 1]]))
+    with pytest.raises(MemoryLimitError, match="'a' with each of 1 more parents"):
+        Memory(table).gather(ToggleRequest(Family("a"), ("b",), memory_limit=10))
+
+
+def test_a_toggled_family_may_not_name_the_source_that_is_kept_apart():
+    table = make_table([2, 3], np.array([[0, 1]]), sources=np.array([0]))
+    with pytest.raises(InputError, match="axis of its own"):
+        Memory(table).gather(ToggleRequest(Family("a"), (table.source,), by_source=True))
