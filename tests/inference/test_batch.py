@@ -10,7 +10,7 @@ from inference_oracles import full_joint, margin, networks
 
 import consilience as cs
 from consilience.errors import DataError, ImpossibleEvidenceError, UnknownNameError
-from consilience.inference import batch, expected_counts
+from consilience.inference import expected_counts, groups
 
 
 @st.composite
@@ -74,7 +74,7 @@ def test_blocks_and_threads_do_not_change_an_answer(monkeypatch):
     }
     gappy = cs.Table(table.schema, columns)
     whole = net.posteriors(gappy, "d")
-    monkeypatch.setattr(batch, "MOST_ROWS", 7)
+    monkeypatch.setattr(groups, "MOST_ROWS", 7)
     np.testing.assert_array_equal(net.posteriors(gappy, "d"), whole)
 
 

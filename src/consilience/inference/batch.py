@@ -6,16 +6,16 @@ For a row in which the whole Markov blanket of the target is known nothing else 
 
 and if the blanket has fewer joint states than there are rows, this is done once for each of them.
 All other rows, equal ones once, go through the junction tree together, a block at a time, with the
-rows as the innermost axis; a missing value has the likelihood one for every state. Only the first
-pass is needed, since the target is eliminated last. Nodes that lead neither to the target nor to a
-recorded column are left out first.
+rows as the innermost axis; a missing value has the likelihood one for every state. Rows that agree
+about a variable, such as the source, go without its axis where that pays (``groups.py``). Only the
+first pass is needed, since the target is eliminated last. Nodes that lead neither to the target nor
+to a recorded column are left out first.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
@@ -25,22 +25,13 @@ from consilience._typing import Codes, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
-from consilience.errors import DataError, ImpossibleEvidenceError, InputError
+from consilience.errors import DataError, InputError
 from consilience.inference.evidence import names_of
+from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
-from consilience.kernels.propagation import (
-    collect,
-    distribute,
-    indicators,
-    margin,
-)
-from consilience.kernels.threads import each_part
 from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["expected_counts", "log_likelihood", "posteriors"]
-
-BLOCK_BYTES = 1 << 20  # tables and messages of a block stay in the second cache
-MOST_ROWS = 512
 
 
 def posteriors(
@@ -211,152 +202,8 @@ def _joint_code(net: Network, names: Sequence[str], columns: Mapping[str, Codes]
 
 def _each_once(
     tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int
-) -> tuple[_Batch, Integers]:
+) -> tuple[Batch, Integers]:
     """A batch of the rows that differ, and for each row which of them is its like."""
     coded = ((column, tree.distributions[name].child.n_states) for name, column in columns.items())
     first, ranks = rows_alike(coded, n_rows)
-    return _Batch(tree, _rows(columns, first), len(first)), ranks
-
-
-class _Batch:
-    """Rows of evidence for one tree, worked on in blocks; threads take separate rows."""
-
-    def __init__(self, tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int) -> None:
-        self._tree = tree
-        arrays = tree.arrays
-        names = [name for name in columns if name in tree.index]
-        self.n_rows = n_rows
-        self._observed = np.array([tree.index[name] for name in names], np.int64)
-        self._codes = np.empty((len(names), self.n_rows), np.int64)
-        for k, name in enumerate(names):
-            self._codes[k] = columns[name]
-        self._n_states = arrays.n_states[self._observed].astype(np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(self._n_states)])
-        self._states = np.zeros_like(arrays.n_states)
-        self._table_start, self._message_start = tree.starts(arrays.n_states)
-
-    def log_evidence(self) -> Floats:
-        """Log probability of each row."""
-        answer = np.empty(self.n_rows)
-
-        def work(row_from: int, row_to: int) -> None:
-            for rows in self._blocks(row_from, row_to, self._largest()):
-                answer[rows] = self._collect(rows, keeps_tables=False)[-1]
-
-        self._each_part(work)
-        return answer
-
-    def posteriors(self, target: str) -> Floats:
-        """Posterior of the variable that the tree eliminates last, for each row."""
-        tree, v = self._tree, self._tree.index[target]
-        r = int(tree.arrays.n_states[v])
-        answer = np.empty((self.n_rows, r))
-
-        def work(row_from: int, row_to: int) -> None:
-            for rows in self._blocks(row_from, row_to, self._largest()):
-                tables, _, _, log_evidence = self._collect(rows, keeps_tables=False)
-                n = rows.stop - rows.start
-                weight = np.zeros(r * n)
-                last = len(tree.arrays.parent) - 1
-                sizes = tree.arrays.n_states
-                margin(tree.arrays, sizes, n, last, np.array([v]), tables, weight, tree.room())
-                weight = weight.reshape(r, n)
-                total = weight.sum(axis=0)
-                is_possible = (total > 0) & (log_evidence > -np.inf)
-                answer[rows] = np.divide(
-                    weight, total, out=np.zeros_like(weight), where=is_possible
-                ).T
-
-        self._each_part(work)
-        return answer
-
-    def expected_counts(self, weights: Floats, places: Integers) -> dict[str, Floats]:
-        """Weighted sums over the rows of the posteriors of all families; ``places`` name rows."""
-        families = self._tree.distributions
-        totals = {name: np.zeros(local.table.size) for name, local in families.items()}
-        for rows in self._blocks(0, self.n_rows, int(self._table_start[-1])):
-            tables, messages, scales, log_evidence = self._collect(rows, keeps_tables=True)
-            impossible = np.flatnonzero((log_evidence == -np.inf) & (weights[rows] > 0))
-            if impossible.size:
-                row = int(places[rows.start + int(impossible[0])]) + 1
-                raise ImpossibleEvidenceError(
-                    f"row {row} has probability zero under the network.", row=row
-                )
-            n = rows.stop - rows.start
-            self._distribute(n, tables, messages, scales)
-            for name, total in totals.items():
-                total += self._family(name, n, tables) @ weights[rows]
-        return {name: total.reshape(families[name].table.shape) for name, total in totals.items()}
-
-    def _family(self, name: str, n_rows: int, tables: Floats) -> Floats:
-        tree = self._tree
-        clique = tree.family[name]
-        names = (*tree.distributions[name].parents, name)
-        variables = np.array([tree.index[other] for other in names], np.int64)
-        out = np.zeros(tree.distributions[name].table.size * n_rows)
-        start, stop = self._table_start[clique : clique + 2] * n_rows
-        margin(
-            tree.arrays,
-            tree.arrays.n_states,
-            n_rows,
-            clique,
-            variables,
-            tables[start:stop],
-            out,
-            tree.room(),
-        )
-        return out.reshape(-1, n_rows)
-
-    def _collect(self, rows: slice, *, keeps_tables: bool) -> tuple[Floats, Floats, Floats, Floats]:
-        arrays, n = self._tree.arrays, rows.stop - rows.start
-        likelihood = np.empty(self._starts[-1] * n)
-        codes = np.ascontiguousarray(self._codes[:, rows])
-        indicators(codes, self._n_states, self._starts * n, n, likelihood)
-        table_start = self._table_start * n if keeps_tables else np.zeros_like(self._table_start)
-        tables = np.empty(table_start[-1] if keeps_tables else self._largest() * n)
-        messages = np.empty(self._message_start[-1] * n)
-        scales, log_evidence = np.empty((len(arrays.parent), n)), np.empty(n)
-        collect(
-            arrays,
-            arrays.n_states,
-            self._states,
-            self._observed,
-            self._starts * n,
-            likelihood,
-            self._tree.home,
-            n,
-            table_start,
-            tables,
-            self._message_start * n,
-            messages,
-            scales,
-            log_evidence,
-            self._tree.room(),
-        )
-        return tables, messages, scales, log_evidence
-
-    def _distribute(self, n: int, tables: Floats, messages: Floats, scales: Floats) -> None:
-        distribute(
-            self._tree.arrays,
-            self._tree.arrays.n_states,
-            n,
-            self._table_start * n,
-            tables,
-            self._message_start * n,
-            messages,
-            scales,
-            np.empty_like(messages),
-            self._tree.room(),
-        )
-
-    def _largest(self) -> int:
-        return int(np.diff(self._table_start).max())
-
-    def _blocks(self, row_from: int, row_to: int, cells_a_row: int) -> list[slice]:
-        bytes_a_row = 8 * (cells_a_row + int(self._message_start[-1]))
-        n = min(max(BLOCK_BYTES // bytes_a_row, 1), MOST_ROWS)
-        return [slice(a, min(a + n, row_to)) for a in range(row_from, row_to, n)]
-
-    def _each_part(self, work: Callable[[int, int], None]) -> None:
-        n_parts = min(os.cpu_count() or 1, max(1, self.n_rows // MOST_ROWS))
-        each_part(self.n_rows, n_parts, work)
+    return Batch(tree, _rows(columns, first), len(first)), ranks

@@ -1,0 +1,247 @@
+r"""Rows of evidence for one junction tree, answered a block at a time.
+
+Rows that agree about a variable need no axis for it: its tables are sliced at the state. So the
+rows are first grouped by the variables for which that pays, above all a source that is a parent of
+every node. If the cliques have :math:`C` cells, and a variable of :math:`r` states that is known in
+the share :math:`p` of the rows occurs in cliques with :math:`C_v` of them, then
+
+.. math:: C' = C - p\,(1 - 1/r)\,C_v
+
+cells are left for a row, and each of its :math:`d` different values, missing among them, makes a
+group of its own of every group so far. Variables are added, the most useful first, while the work
+
+.. math:: C\,(n + b\,g) + c\,g
+
+of :math:`n` rows in :math:`g` groups falls; :math:`b` and :math:`c` are what a cell and a call of
+the kernels cost before the first row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from consilience._typing import Codes, Floats, Integers
+from consilience.data.distinct import rows_alike
+from consilience.errors import ImpossibleEvidenceError
+from consilience.inference.junction import JunctionTree
+from consilience.kernels.propagation import Sizes, collect, distribute, indicators, margin
+from consilience.kernels.threads import each_part
+
+__all__ = ["Batch"]
+
+BLOCK_BYTES = 1 << 20  # tables and messages of a block stay in the second cache
+MOST_ROWS = 512
+CELL_COST = 4.0  # in rows: what a cell costs whatever the number of rows
+GROUP_COST = 60_000.0  # in cells of one row: what a call costs whatever the number of cells
+
+
+class _Group(NamedTuple):
+    """What the kernels need to know about rows that agree: the states that are left of each
+    variable and the first of them, and where tables and messages of a row start.
+    """
+
+    sizes: Sizes
+    states: Sizes
+    table_start: Integers
+    message_start: Integers
+
+
+class Batch:
+    """Rows of evidence for one tree; threads take separate rows.
+
+    Inside, the rows stand in the order of their groups, and ``_order`` has their own places.
+    """
+
+    def __init__(self, tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int) -> None:
+        self._tree, self.n_rows = tree, n_rows
+        names = [name for name in columns if name in tree.index]
+        observed = np.array([tree.index[name] for name in names], np.int64)
+        codes = np.empty((len(names), n_rows), np.int64)
+        for k, name in enumerate(names):
+            codes[k] = columns[name]
+        agreed = _worth_grouping_by(tree, observed, codes)
+        others = np.setdiff1d(np.arange(len(names)), agreed)
+        n_states = tree.arrays.n_states.astype(np.int64)
+        coded = ((codes[k], int(n_states[observed[k]])) for k in agreed)
+        first, ranks = rows_alike(coded, n_rows)
+        self._order = np.argsort(ranks, kind="stable")
+        self._ends = np.append(0, np.cumsum(np.bincount(ranks)))  # of the groups
+        self._agreed, self._agreed_codes = observed[agreed], codes[np.ix_(agreed, first)]
+        self._observed, self._codes = observed[others], codes[np.ix_(others, self._order)]
+        self._n_states = n_states[self._observed]
+        self._starts = np.concatenate([[0], np.cumsum(self._n_states)])
+
+    def log_evidence(self) -> Floats:
+        """Log probability of each row."""
+        answer = np.empty(self.n_rows)
+
+        def work(row_from: int, row_to: int) -> None:
+            for group, rows in self._blocks(row_from, row_to, keeps_tables=False):
+                answer[self._order[rows]] = self._collect(group, rows, keeps_tables=False)[-1]
+
+        self._each_part(work)
+        return answer
+
+    def posteriors(self, target: str) -> Floats:
+        """Posterior of the variable that the tree eliminates last, for each row; not observed."""
+        v, last = self._tree.index[target], len(self._tree.arrays.parent) - 1
+        answer = np.empty((self.n_rows, int(self._tree.arrays.n_states[v])))
+
+        def work(row_from: int, row_to: int) -> None:
+            for group, rows in self._blocks(row_from, row_to, keeps_tables=False):
+                tables, _, _, log_evidence = self._collect(group, rows, keeps_tables=False)
+                weight = self._margin(group, last, np.array([v]), tables, len(log_evidence))
+                total = weight.sum(axis=0)
+                is_possible = (total > 0) & (log_evidence > -np.inf)
+                answer[self._order[rows]] = np.divide(
+                    weight, total, out=np.zeros_like(weight), where=is_possible
+                ).T
+
+        self._each_part(work)
+        return answer
+
+    def expected_counts(self, weights: Floats, places: Integers) -> dict[str, Floats]:
+        """Weighted sums over the rows of the posteriors of all families; ``places`` name rows."""
+        families = self._tree.distributions
+        totals = {name: np.zeros(local.table.shape) for name, local in families.items()}
+        impossible: list[int] = []
+        for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
+            tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
+            own = self._order[rows]
+            is_impossible = (log_evidence == -np.inf) & (weights[own] > 0)
+            impossible += places[own[is_impossible]].tolist()
+            self._distribute(group, tables, messages, scales)
+            for name, total in totals.items():
+                self._add_family(name, total, group, tables, weights[own])
+        if impossible:
+            row = min(impossible) + 1
+            raise ImpossibleEvidenceError(
+                f"row {row} has probability zero under the network.", row=row
+            )
+        return totals
+
+    def _add_family(
+        self, name: str, total: Floats, group: _Group, tables: Floats, weights: Floats
+    ) -> None:
+        """Add a family's weighted posteriors where the states that the group agrees about are."""
+        tree = self._tree
+        clique = tree.family[name]
+        names = (*tree.distributions[name].parents, name)
+        variables = np.array([tree.index[other] for other in names], np.int64)
+        start, stop = group.table_start[clique : clique + 2] * len(weights)
+        found = self._margin(group, clique, variables, tables[start:stop], len(weights)) @ weights
+        first, left = group.states[variables].astype(int), group.sizes[variables].astype(int)
+        part = total[tuple(slice(a, a + n) for a, n in zip(first, left, strict=True))]
+        part += found.reshape(part.shape)
+
+    def _margin(
+        self, group: _Group, clique: int, variables: Integers, table: Floats, n_rows: int
+    ) -> Floats:
+        """Sum of a clique's table over all variables but these: shape (joint states, rows)."""
+        tree = self._tree
+        out = np.zeros(int(group.sizes[variables].prod()) * n_rows)
+        margin(tree.arrays, group.sizes, n_rows, clique, variables, table, out, tree.room())
+        return out.reshape(-1, n_rows)
+
+    def _collect(
+        self, group: _Group, rows: slice, *, keeps_tables: bool
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        arrays, n = self._tree.arrays, rows.stop - rows.start
+        likelihood = np.empty(self._starts[-1] * n)
+        codes = np.ascontiguousarray(self._codes[:, rows])
+        indicators(codes, self._n_states, self._starts * n, n, likelihood)
+        table_start = group.table_start * n if keeps_tables else np.zeros_like(group.table_start)
+        tables = np.empty(_cells_a_row(group, keeps_tables=keeps_tables) * n)
+        messages = np.empty(group.message_start[-1] * n)
+        scales, log_evidence = np.empty((len(arrays.parent), n)), np.empty(n)
+        collect(
+            arrays,
+            group.sizes,
+            group.states,
+            self._observed,
+            self._starts * n,
+            likelihood,
+            self._tree.home,
+            n,
+            table_start,
+            tables,
+            group.message_start * n,
+            messages,
+            scales,
+            log_evidence,
+            self._tree.room(),
+        )
+        return tables, messages, scales, log_evidence
+
+    def _distribute(self, group: _Group, tables: Floats, messages: Floats, scales: Floats) -> None:
+        n = scales.shape[1]
+        distribute(
+            self._tree.arrays,
+            group.sizes,
+            n,
+            group.table_start * n,
+            tables,
+            group.message_start * n,
+            messages,
+            scales,
+            np.empty_like(messages),
+            self._tree.room(),
+        )
+
+    def _blocks(
+        self, row_from: int, row_to: int, *, keeps_tables: bool
+    ) -> Iterator[tuple[_Group, slice]]:
+        """Rows from one place to another, each block from one group."""
+        number = int(np.searchsorted(self._ends, row_from, side="right")) - 1
+        while row_from < row_to:
+            group, stop = self._group(number), min(int(self._ends[number + 1]), row_to)
+            cells_a_row = _cells_a_row(group, keeps_tables=keeps_tables)
+            bytes_a_row = 8 * (cells_a_row + int(group.message_start[-1]))
+            n = min(max(BLOCK_BYTES // bytes_a_row, 1), MOST_ROWS)
+            for first in range(row_from, stop, n):
+                yield group, slice(first, min(first + n, stop))
+            row_from, number = stop, number + 1
+
+    def _group(self, number: int) -> _Group:
+        n_states, codes = self._tree.arrays.n_states, self._agreed_codes[:, number]
+        sizes, states = n_states.copy(), np.zeros_like(n_states)
+        known = self._agreed[codes >= 0]
+        sizes[known], states[known] = 1, codes[codes >= 0]
+        return _Group(sizes, states, *self._tree.starts(sizes))
+
+    def _each_part(self, work: Callable[[int, int], None]) -> None:
+        n_parts = min(os.cpu_count() or 1, max(1, self.n_rows // MOST_ROWS))
+        each_part(self.n_rows, n_parts, work)
+
+
+def _cells_a_row(group: _Group, *, keeps_tables: bool) -> int:
+    """Cells of all tables, or of the one that the cliques share."""
+    start = group.table_start
+    return int(start[-1] if keeps_tables else np.diff(start).max())
+
+
+def _worth_grouping_by(tree: JunctionTree, observed: Integers, codes: Integers) -> Integers:
+    """Places of the observed variables by which to group the rows, by the rule of the module."""
+    arrays = tree.arrays
+    cells = np.diff(tree.starts(arrays.n_states)[0]).astype(float)
+    clique = np.repeat(np.arange(len(cells)), np.diff(arrays.start))
+    n_rows, n_groups = codes.shape[1], 1.0
+    n_codes = np.array([np.count_nonzero(np.bincount(column + 1)) for column in codes])
+    saved = (codes >= 0).mean(axis=1) * (1 - 1 / arrays.n_states[observed])
+    chosen: list[int] = []
+    while len(chosen) < len(observed):
+        by_variable = np.bincount(arrays.axes, cells[clique], len(arrays.n_states))
+        left = cells.sum() - saved * by_variable[observed]
+        work = left * (n_rows + CELL_COST * n_groups * n_codes) + GROUP_COST * n_groups * n_codes
+        work[chosen] = np.inf
+        best = int(np.argmin(work))
+        if work[best] >= cells.sum() * (n_rows + CELL_COST * n_groups) + GROUP_COST * n_groups:
+            break
+        chosen.append(best)
+        cells[clique[arrays.axes == observed[best]]] *= 1 - saved[best]
+        n_groups *= n_codes[best]
+    return np.array(chosen, np.int64)

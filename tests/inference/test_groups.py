@@ -1,0 +1,82 @@
+"""Rows grouped by what they agree about, so that its axes can be sliced away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.errors import ImpossibleEvidenceError
+from consilience.inference import expected_counts, groups
+from consilience.inference.junction import JunctionTree
+
+N_ROWS, N_SOURCES = 400, 30
+
+
+def network() -> cs.Network:
+    """A TAN network in which every node has the source as a parent."""
+    dag = cs.DAG.parse("[place][t|place][x|place:t][y|place:t:x][z|place:t:y]")
+    sizes = {"place": N_SOURCES, "t": 2, "x": 3, "y": 3, "z": 2}
+    net = cs.random_network(dag, n_states=sizes, seed=1)
+    return cs.Network.of(list(net.distributions.values()), source="place")
+
+
+def gappy(net: cs.Network, *, knows_source: bool) -> cs.Table:
+    rng, table = np.random.default_rng(3), net.sample(N_ROWS, seed=2)
+    columns = {
+        name: np.where(rng.random(N_ROWS) < 0.4, -1, column).astype(column.dtype)
+        for name, column in table.columns.items()
+    }
+    if knows_source:
+        return cs.Table(table.schema, columns, source_codes=table.source_codes)
+    columns["place"] = np.where(rng.random(N_ROWS) < 0.2, -1, table.source_codes).astype(np.int8)
+    return cs.Table(cs.Schema(net.variables), columns)
+
+
+def set_costs(monkeypatch: pytest.MonkeyPatch, cost: float) -> None:
+    monkeypatch.setattr(groups, "GROUP_COST", cost)
+    monkeypatch.setattr(groups, "CELL_COST", 0.0)
+
+
+@pytest.mark.parametrize("knows_source", [True, False])
+def test_grouping_the_rows_changes_no_answer(monkeypatch, knows_source):
+    net = network()
+    table = gappy(net, knows_source=knows_source)
+    set_costs(monkeypatch, np.inf)
+    together = [net.posteriors(table, name) for name in ("t", "x")]
+    log_likelihood, counts = net.log_likelihood(table), expected_counts(net, table)
+    for cost in (0.0, 10.0, 1000.0):  # group by everything, by a few variables, by the source
+        set_costs(monkeypatch, cost)
+        for name, expected in zip(("t", "x"), together, strict=True):
+            np.testing.assert_allclose(net.posteriors(table, name), expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(net.log_likelihood(table), log_likelihood, rtol=0, atol=1e-12)
+        for name, found in expected_counts(net, table).items():
+            np.testing.assert_allclose(found, counts[name], rtol=0, atol=1e-11)
+
+
+def test_many_rows_are_grouped_by_a_source_that_is_a_parent_of_every_node():
+    net = network()
+    tree = JunctionTree.of(net)
+    table = net.sample(20_000, seed=1)
+    codes = np.stack([table.column(name) for name in net.variables]).astype(np.int64)
+    found = groups._worth_grouping_by(tree, np.arange(len(codes)), codes)
+    assert found[0] == tree.index["place"]
+
+
+def test_one_row_is_sliced_at_everything_it_knows():
+    net = network()
+    tree = JunctionTree.of(net)
+    codes = np.array([[3], [-1], [0], [1], [-1]])
+    found = groups._worth_grouping_by(tree, np.arange(5), codes)
+    assert sorted(found) == [0, 2, 3]
+
+
+def test_the_first_impossible_row_is_named_whatever_its_group():
+    net = cs.fit(
+        cs.DAG([("x", "y"), ("t", "x")]),
+        cs.read({"t": ["0", "1"], "x": ["a", "b"], "y": ["u", "v"]}),
+        cs.MLE(),
+    )
+    table = cs.read({"x": ["b", "a", "b"], "y": ["v", "v", "u"]}, schema=net.variables)
+    with pytest.raises(ImpossibleEvidenceError, match="row 2 has probability zero"):
+        expected_counts(net, table)
