@@ -56,23 +56,50 @@ def test_remainders_decide_who_is_rounded_up():
     assert apportion(20, [1000, 1000, 1]) == [10, 9, 1]
 
 
+def prefixes(sizes):
+    """Rows of each stratum in every prefix of the order, and their quotas times the rows in all."""
+    seen = np.cumsum(_turns(sizes)[:, None] == np.arange(len(sizes)), axis=0)
+    return seen, np.arange(1, sum(sizes) + 1)[:, None] * np.array(sizes)
+
+
 @given(sizes=sizes)
 @settings(deadline=None)
-def test_every_prefix_has_the_quota_of_every_stratum_rounded_down_or_up(sizes):
-    turns = _turns(sizes)
-    seen = np.cumsum(turns[:, None] == np.arange(len(sizes)), axis=0)
-    places = np.arange(1, len(turns) + 1)[:, None]
+def test_every_prefix_that_is_long_enough_has_a_row_of_every_stratum(sizes):
+    seen, _ = prefixes(sizes)
+    assert np.all(seen[len(sizes) - 1 :] >= 1)
+
+
+@given(sizes=sizes)
+@settings(deadline=None)
+def test_no_stratum_of_a_prefix_exceeds_its_quota_rounded_up(sizes):
+    seen, quotas = prefixes(sizes)
+    assert np.all(seen <= -(-quotas // sum(sizes)))
+
+
+@given(sizes=sizes)
+@settings(deadline=None)
+def test_strata_of_a_prefix_fall_short_only_by_what_the_rare_ones_were_given(sizes):
+    seen, quotas = prefixes(sizes)
     whole = sum(sizes)
-    below, above = places * sizes // whole, -(-places * np.array(sizes) // whole)
-    assert np.all((below <= seen) & (seen <= above))
+    beyond = np.where(quotas < whole, np.maximum(seen * whole - quotas, 0), 0).sum(axis=1)
+    short = np.maximum(quotas // whole - seen, 0)
+    assert np.all(short * whole <= beyond[:, None])
 
 
-def test_prefixes_keep_the_shares_of_class_and_source():
+def test_prefixes_keep_the_shares_of_class_and_source_and_their_rarest():
     order = stratified_order(SMALL, by=["class"], seed=1)
     assert sorted(order) == list(range(100))
-    for n in range(101):
+    for n in range(4, 101):
         counts = strata(SMALL.take(order[:n]))
-        assert all(abs(counts[key] - n * size / 100) < 1 for key, size in strata(SMALL).items())
+        assert len(counts) == 4
+        assert all(abs(counts[key] - n * size / 100) < 2 for key, size in strata(SMALL).items())
+
+
+def test_prefixes_of_common_strata_are_the_rounded_quotas():
+    sizes = [22732, 9918, 14423, 1769]
+    seen, _ = prefixes(sizes)
+    for n in (20, 60, 120, 260, 500):
+        assert seen[n - 1].tolist() == apportion(n, sizes)
 
 
 def test_two_seeds_give_different_orders_and_one_seed_the_same():

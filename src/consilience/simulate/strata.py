@@ -1,12 +1,15 @@
 r"""Subsamples that keep the shares of strata: the joint states of some variables and the source.
 
 Of :math:`M` rows, of which stratum :math:`s` has :math:`m_s`, a subsample of :math:`N` rows should
-have the quota :math:`N m_s / M` of each stratum. :func:`stratified_subsample` rounds it by largest
-remainders. :func:`stratified_order` gives training sets of growing size, each within the next: a
-shuffle in which *every* prefix has the quota of every stratum, rounded down or up. Row :math:`j` of
-a stratum may then stand no earlier than place :math:`\lfloor (j-1) M / m_s \rfloor + 1` and no
-later than :math:`\lceil j M / m_s \rceil`; taking always the row that must stand soonest keeps all
-these bounds (Steiner and Yeomans 1993), which no rounding by remainders does.
+have the quota :math:`N m_s / M` of each stratum, and a row of each if it has as many rows as there
+are strata. :func:`stratified_subsample` rounds the quotas by largest remainders. No rounding of
+that kind gives training sets of growing size, each within the next; :func:`stratified_order` does,
+by a shuffle whose *every* prefix keeps the shares: first a row of each stratum, the largest first;
+from then on, row :math:`j` of a stratum may stand no earlier than place
+:math:`\lfloor (j-1) M / m_s \rfloor + 1` and should stand no later than
+:math:`\lceil j M / m_s \rceil`, and of the rows that may stand at a place the one is taken that
+should stand soonest. Were the first rows not put first, this would keep all the bounds (Steiner and
+Yeomans 1993).
 """
 
 from __future__ import annotations
@@ -62,9 +65,9 @@ def stratified_subsample(
 def stratified_order(table: Table, *, by: Sequence[str], seed: Seed = None) -> Integers:
     """A shuffle of the row positions whose prefixes all keep the shares of the strata.
 
-    A prefix of any length has the quota of every stratum, rounded down or up; so has what follows
-    it. A stratum whose quota is below one row may be absent: to put it in would push out others,
-    and all shorter prefixes with them.
+    A prefix at least as long as the number of strata has a row of each. No stratum has more than
+    its quota rounded up; one with a quota of at least one row falls short of it, rounded down, by
+    no more than what the rarer ones were given beyond theirs.
 
     Examples
     --------
@@ -127,14 +130,16 @@ def _strata(table: Table, by: Sequence[str]) -> list[Integers]:
 
 
 def _turns(sizes: Sequence[int]) -> Integers:
-    """Which stratum stands at each place; the bounds of the module's docstring hold."""
-    n_rows = sum(sizes)
+    """Which stratum stands at each place, by the rule of the module's docstring."""
+    n_rows, n_strata = sum(sizes), len(sizes)
     turns = np.empty(n_rows, np.int64)
-    taken = [0] * len(sizes)
-    waiting = [(0, k) for k in range(len(sizes))]  # (place before the earliest allowed, stratum)
+    turns[:n_strata] = sorted(range(n_strata), key=lambda k: -sizes[k])
+    taken = [1] * n_strata
+    # (place before the earliest allowed, stratum)
+    waiting = [(n_rows // sizes[k], k) for k in range(n_strata) if sizes[k] > 1]
     heapq.heapify(waiting)
-    ready: list[tuple[int, int]] = []  # (last allowed place, stratum)
-    for place in range(n_rows):
+    ready: list[tuple[int, int]] = []  # (place where it should stand at the latest, stratum)
+    for place in range(n_strata, n_rows):
         while waiting and waiting[0][0] <= place:
             k = heapq.heappop(waiting)[1]
             heapq.heappush(ready, (-(-(taken[k] + 1) * n_rows // sizes[k]), k))
