@@ -208,18 +208,20 @@ def test_a_source_never_seen_is_a_source_without_rows(n_parents):
     np.testing.assert_allclose(table[4], table[2], rtol=1e-12)
 
 
-def test_a_source_never_seen_backs_off_along_every_order():
+def test_a_source_never_seen_backs_off_along_the_orders_that_drop_the_source_first():
     counts = random_counts(4, (3, 2, 3), 60)
-    tables, scores = [], []
-    for order, level in (((0, 1), 1), ((1, 0), 0)):
+    tables, unseen, scores = [], [], []
+    for order in ((0, 1), (1, 0)):
         for rho in (0.5, 1.0):
             _, means, left_out = fit(counts, order, rho, n_rounds=200, tolerance=1e-6)
-            new = means[level] if level == 1 else np.repeat(means[0], 2, axis=0)
-            tables.append(np.concatenate([means[-1], new]))
+            tables.append(means[-1])
+            unseen.append(means[1])
             scores.append((counts.reshape(-1, 3) * np.log(left_out)).sum())
     weights = np.exp(scores - np.max(scores))
-    expected = np.tensordot(weights / weights.sum(), np.array(tables), axes=1)
     assert (weights / weights.sum()).min() > chain.LEAST_WEIGHT
+    seen = np.tensordot(weights / weights.sum(), np.array(tables), axes=1)
+    new = np.tensordot(weights[:2] / weights[:2].sum(), np.array(unseen[:2]), axes=1)
+    expected = np.concatenate([seen, new])
     np.testing.assert_allclose(estimate(counts).reshape(-1, 3), expected, atol=1e-12)
 
 
@@ -391,3 +393,14 @@ def test_fits_that_would_not_fit_in_memory_are_refused():
     counts = Counts(variable("x", 1000), given, None, table, n_rows, seen=seen)
     with pytest.raises(MemoryLimitError, match="family 'x' with 2 parents would need"):
         HDC().estimate([counts])
+
+
+def test_a_source_never_seen_keeps_what_the_parents_say():
+    # The source says much and each parent state is the same in all sources.
+    rng = np.random.default_rng(1)
+    parent = rng.integers(0, 2, 2000)
+    child = np.where(rng.random(2000) < 0.95, parent, 1 - parent)
+    columns = {"pa": parent.astype(str), "x": child.astype(str), "f": rng.integers(0, 4, 2000)}
+    net = cs.fit(cs.DAG([("pa", "x")]), cs.read(columns, source="f"), cs.HDC())
+    belief = net.query("x", given={"pa": "1", "f": "new_source"})
+    assert belief["1"] == pytest.approx(0.95, abs=0.02)

@@ -47,7 +47,7 @@ def test_it_agrees_with_exact_fractions_on_small_tables(part):
         found = posterior(table, float(s), float(alpha0))
         assert found.is_exact == (True,)
         np.testing.assert_allclose(found.base[0, 0], mean, rtol=1e-12)
-        np.testing.assert_allclose(found.square[0, 0], square, rtol=1e-12)
+        np.testing.assert_allclose(found.square()[0, 0], square, rtol=1e-12)
         np.testing.assert_allclose(found.mean()[0], theta, rtol=1e-12)
         assert found.log_evidence == pytest.approx(log_evidence, rel=1e-12, abs=1e-12)
 
@@ -58,7 +58,7 @@ def test_it_agrees_with_exact_fractions_on_longer_columns():
             mean, square, _, log_evidence = rational(table, s, Fraction(1))
             found = posterior(table, float(s))
             np.testing.assert_allclose(found.base[0, 0], mean, rtol=1e-12)
-            np.testing.assert_allclose(found.square[0, 0], square, rtol=1e-12)
+            np.testing.assert_allclose(found.square()[0, 0], square, rtol=1e-12)
             assert found.log_evidence == pytest.approx(log_evidence, rel=1e-12)
 
 
@@ -77,7 +77,7 @@ def test_two_states_agree_with_quadrature(table, tolerance, s):
     found = posterior(table, s, 0.7)
     assert found.is_exact == (True,)
     assert found.base[0, 0, 0] == pytest.approx(mean, abs=tolerance)
-    assert found.square[0, 0, 0] == pytest.approx(square, abs=tolerance)
+    assert found.square()[0, 0, 0] == pytest.approx(square, abs=tolerance)
     np.testing.assert_allclose(found.mean()[0, :, 0], theta, atol=tolerance)
     np.testing.assert_allclose(found.variance()[0, :, 0], variance, rtol=1e-4, atol=tolerance)
     assert found.log_evidence == pytest.approx(log_evidence, rel=1e-12, abs=1e-6)
@@ -134,7 +134,7 @@ def test_groups_of_one_row_make_the_base_a_plain_dirichlet(s):
     found = posterior(table, s, 0.5)
     mean = concentration / 4.5
     np.testing.assert_allclose(found.base[0, 0], mean, rtol=1e-13)
-    np.testing.assert_allclose(found.square[0, 0], mean * (concentration + 1) / 5.5, rtol=1e-13)
+    np.testing.assert_allclose(found.square()[0, 0], mean * (concentration + 1) / 5.5, rtol=1e-13)
     assert found.log_evidence == pytest.approx(
         math.log(0.5 / 1.5 * 1.5 / 2.5 * 0.5 / 3.5), rel=1e-13
     )

@@ -152,7 +152,7 @@ def test_draws_of_groups_lean_the_same_way():
     # Two empty groups share the base: their covariance is Var[a].
     found = solve(np.array([[[3, 1], [0, 0], [0, 0]]], float), 4.0, 1.0)
     draws = found.draw(np.random.default_rng(1), 100_000)[:, 0, :, 0]
-    expected = found.square[0, 0, 0] - found.base[0, 0, 0] ** 2
+    expected = found.square()[0, 0, 0] - found.base[0, 0, 0] ** 2
     assert np.cov(draws[:, 1], draws[:, 2])[0, 1] == pytest.approx(expected, rel=0.03)
 
 

@@ -24,9 +24,10 @@ from consilience import _freeze
 from consilience._typing import Floats
 from consilience.errors import InputError, ModelError
 
-__all__ = ["DirichletPosterior"]
+__all__ = ["DirichletPosterior", "draw_logs", "draw_rows"]
 
 SMALLEST = 1e-300  # below it an exponential draw divided by the concentration overflows
+LOG_SMALL = -500.0  # of a concentration so small that one state gets everything
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,22 +86,39 @@ class DirichletPosterior:
         )
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        r"""One table drawn from the posterior.
-
-        Gamma variables are drawn as logarithms, :math:`\log G(a) = \log G(a + 1) + \log(U) / a`,
-        and normalised relative to the largest of the row, so that concentrations far below one do
-        not underflow to an empty row.
-        """
-        a = self.concentration
-        is_certain_zero = a == 0
-        shown = np.where(is_certain_zero, 1.0, np.maximum(a, SMALLEST))
-        log_gamma = np.log(rng.standard_gamma(a + 1)) - rng.standard_exponential(a.shape) / shown
-        log_gamma[is_certain_zero] = -np.inf
-        weight = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True))
-        return np.asarray(weight / weight.sum(axis=-1, keepdims=True), dtype=np.float64)
+        """One table drawn from the posterior."""
+        return np.exp(draw_logs(self.concentration, rng))
 
     def _size(self) -> Floats:
         return np.asarray(self.concentration.sum(axis=-1, keepdims=True))
+
+
+def draw_logs(concentration: Floats, rng: np.random.Generator) -> Floats:
+    r"""Logarithms of rows drawn from Dirichlet distributions.
+
+    Gamma variables are drawn as logarithms, :math:`\log G(a) = \log G(a + 1) + \log(U) / a`, and
+    normalised relative to the largest of the row, so that concentrations far below one do not
+    underflow to an empty row. An entry with concentration zero is minus infinity.
+    """
+    a = concentration
+    is_certain_zero = a == 0
+    shown = np.where(is_certain_zero, 1.0, np.maximum(a, SMALLEST))
+    log_gamma = np.log(rng.standard_gamma(a + 1)) - rng.standard_exponential(a.shape) / shown
+    log_gamma[is_certain_zero] = -np.inf
+    log_gamma -= log_gamma.max(axis=-1, keepdims=True)
+    return np.asarray(log_gamma - np.log(np.exp(log_gamma).sum(axis=-1, keepdims=True)))
+
+
+def draw_rows(log_concentration: Floats, rng: np.random.Generator) -> Floats:
+    """Rows drawn from Dirichlet distributions whose concentrations are given as logarithms.
+
+    Where all concentrations of a row are next to zero, one state gets everything, with a chance in
+    proportion to its concentration: only their ratios matter, and they may be smaller than any
+    float.
+    """
+    largest = log_concentration.max(axis=-1, keepdims=True)
+    raised = log_concentration + np.maximum(LOG_SMALL - largest, 0.0)
+    return np.exp(draw_logs(np.exp(raised), rng))
 
 
 def _others(a: Floats) -> Floats:

@@ -35,9 +35,9 @@ import math
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.kernels.compile import kernel
+from consilience.kernels.compile import inner, kernel
 
-__all__ = ["digamma_rise", "fit_order"]
+__all__ = ["digamma_rise", "fit_order", "leave_out", "settle"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -139,6 +139,73 @@ def fit_order(
             break
     _average(customers, totals, mean, weight, s, up, start, every, start, rho, -1.0)
     return s, mean, _left_out(customers, totals, mean, weight, s, up, start)
+
+
+@kernel
+def settle(
+    counts: Floats,
+    up: Integers,
+    start: Integers,
+    rho: float,
+    s: Floats,
+    n_rounds: int,
+    tolerance: float,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Customers, their totals, strengths and means of all rows under given concentrations ``s``.
+
+    Shapes (rows of all levels, states), (rows of all levels,) twice, and that of the customers;
+    arguments as for :func:`fit_order`.
+    """
+    r = counts.shape[1]
+    customers, mean = np.zeros((len(up), r)), np.full((len(up), r), 1.0 / r)
+    totals, weight, every = np.zeros(len(up)), np.ones(len(up)), np.arange(len(up))
+    seen, ends = _place(counts, up, start, customers, totals)
+    for _ in range(n_rounds):
+        _seat(customers, totals, mean, weight, s, up, seen, ends)
+        change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
+        if change <= tolerance:
+            break
+    _average(customers, totals, mean, weight, s, up, start, every, start, rho, -1.0)
+    return customers, totals, weight, mean
+
+
+@kernel
+def leave_out(
+    customers: Floats,
+    totals: Floats,
+    weight: Floats,
+    mean: Floats,
+    s: Floats,
+    up: Integers,
+    start: Integers,
+    homes: Integers,
+    amounts: Floats,
+    asked: Integers,
+) -> Floats:
+    """Probabilities of cells of level K when an observation of another cell is taken away.
+
+    Parameters
+    ----------
+    customers, totals, weight, mean
+        What :func:`settle` gives for ``s``, ``up`` and ``start``.
+    homes, amounts
+        The cells (row of level K times the number of states, plus the state) from which each of the
+        observations is taken away, and how much of it: one customer, or less.
+    asked
+        The cells to be predicted for each observation, shape (observations, cells).
+    """
+    k, r = len(s) - 1, customers.shape[1]
+    answer = np.zeros(asked.shape)
+    gone, home, path = np.zeros(k + 1), np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
+    for i in range(len(homes)):
+        x = homes[i] % r
+        _climb(homes[i] // r, up, start, home)
+        _take_away(amounts[i], customers, mean, weight, s, home, x, gone)
+        for j in range(asked.shape[1]):
+            _climb(asked[i, j] // r, up, start, path)
+            y = asked[i, j] % r
+            answer[i, j] = _predict(customers, totals, weight, s, path, y, home, x, gone)
+    return answer
 
 
 @kernel
@@ -267,26 +334,64 @@ def _left_out(
     1), leaves the level above as a customer, and so on. Less than one count is taken away whole.
     """
     k, r = len(s) - 1, customers.shape[1]
-    left_out = np.zeros((len(up) - start[k], r))
+    left_out = np.ones((len(up) - start[k], r))
     gone, path = np.zeros(k + 1), np.zeros(k + 1, np.int64)
     for i in range(len(left_out)):
-        path[k] = start[k] + i
-        for level in range(k, 0, -1):
-            path[level - 1] = up[path[level]]
+        _climb(i, up, start, path)
         for x in range(r):
-            if customers[path[k], x] <= 0.0:
-                left_out[i, x] = 1.0
-                continue
-            gone[k] = min(customers[path[k], x], 1.0)
-            for level in range(k, 0, -1):
-                c = s[level] * weight[path[level]] * mean[path[level - 1], x]
-                rest = max(customers[path[level], x] - gone[level], 0.0)
-                gone[level - 1] = gone[level] * c / (c + rest)
-            p = 1.0 / r
-            for level in range(k + 1):
-                g = path[level]
-                strength = s[level] * weight[g] if level else float(r)
-                rest = max(customers[g, x] - gone[level], 0.0)
-                p = (rest + strength * p) / (max(totals[g] - gone[level], 0.0) + strength)
-            left_out[i, x] = p
+            if customers[path[k], x] > 0.0:
+                _take_away(1.0, customers, mean, weight, s, path, x, gone)
+                left_out[i, x] = _predict(customers, totals, weight, s, path, x, path, x, gone)
     return left_out
+
+
+@inner
+def _climb(row: int, up: Integers, start: Integers, path: Integers) -> None:
+    """The rows that a row of level K backs off to, by level."""
+    k = len(path) - 1
+    path[k] = start[k] + row
+    for level in range(k, 0, -1):
+        path[level - 1] = up[path[level]]
+
+
+@inner
+def _take_away(
+    amount: float,
+    customers: Floats,
+    mean: Floats,
+    weight: Floats,
+    s: Floats,
+    path: Integers,
+    x: int,
+    gone: Floats,
+) -> None:
+    """How many customers of state ``x`` leave each row of a path with an observation."""
+    k = len(path) - 1
+    gone[k] = min(customers[path[k], x], amount)
+    for level in range(k, 0, -1):
+        c = s[level] * weight[path[level]] * mean[path[level - 1], x]
+        rest = max(customers[path[level], x] - gone[level], 0.0)
+        gone[level - 1] = gone[level] * c / (c + rest)
+
+
+@inner
+def _predict(
+    customers: Floats,
+    totals: Floats,
+    weight: Floats,
+    s: Floats,
+    path: Integers,
+    y: int,
+    home: Integers,
+    x: int,
+    gone: Floats,
+) -> float:
+    """Probability of state ``y`` along a path, customers ``gone`` of ``x`` having left another."""
+    p = 1.0 / customers.shape[1]
+    for level in range(len(path)):
+        g = path[level]
+        left = gone[level] if g == home[level] else 0.0
+        strength = s[level] * weight[g] if level else float(customers.shape[1])
+        rest = max(customers[g, y] - (left if y == x else 0.0), 0.0)
+        p = (rest + strength * p) / (max(totals[g] - left, 0.0) + strength)
+    return p

@@ -28,33 +28,24 @@ Arrays of one table have shape (groups, states).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["approximate", "can_be_exact", "draw_tables", "exact_each"]
+__all__ = ["approximate", "can_be_exact", "draw_tables", "solve_all"]
 
-VERSION = (
-    "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
-)
+VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
-TINY = 1e-60
-"""Probabilities below this are cut off: the posterior of m is wider than the distribution recursed
-here."""
-
-FULL_RECURSION = 1024
-"""Counts of one cell beyond this enter in blocks."""
-
-FEW = 16
-"""Up to so many equal Bernoulli variables are added one by one, more as one binomial."""
-
-GUESS = 1e-3
-"""Relative precision of the tables that only scale the recursion."""
-
-LEAST = 1e-300
-"""No concentration is smaller, so that its reciprocal is finite."""
+TINY = 1e-60  # less probable numbers of tables are cut off; their posterior is wider than this
+FULL_RECURSION = 1024  # counts of one cell beyond this enter in blocks
+CHUNK = 8  # Bernoulli variables that are added in one sweep, as a polynomial of this degree
+FEW = 40  # more equal Bernoulli variables than this are added as one binomial
+GUESS = 1e-3  # relative precision of the guess that only scales the recursion
+LEAST = 1e-300  # no concentration is smaller, so that its reciprocal is finite
+VANISHING = 1e-280  # weights of the number of all tables below this share of the largest are zero
 
 
 @kernel
@@ -77,14 +68,15 @@ def _digamma_tail(x: float) -> float:
 
 @kernel
 def log_rising(c: float, n: float) -> float:
-    """Log of Gamma(c + n) / Gamma(c) without cancellation: a product of few whole steps, the
-    difference of two Stirling series for large c.
-    """
+    """Log of Gamma(c + n) / Gamma(c) without cancellation."""
     if n <= 64 and n == math.floor(n):
-        total = 0.0
+        total, product = 0.0, 1.0
         for i in range(int(n)):
-            total += math.log(c + i)
-        return total
+            product *= c + i
+            if not 1e-100 < product < 1e100:
+                total += math.log(product)
+                product = 1.0
+        return total + math.log(product)
     if c < 10.0:
         return math.lgamma(c + n) - math.lgamma(c)
     total = (c - 0.5) * math.log1p(n / c) + n * (math.log(c + n) - 1.0)
@@ -99,16 +91,8 @@ def _stirling(x: float) -> float:
 
 
 @inner
-def _sum(numbers: Floats) -> float:
+def _sum(numbers: Floats | Integers) -> float:
     total = 0.0
-    for number in numbers:
-        total += number
-    return total
-
-
-@inner
-def _whole_sum(numbers: Integers) -> int:
-    total = 0
     for number in numbers:
         total += number
     return total
@@ -139,20 +123,28 @@ def approximate(counts: Integers | Floats, s: float, prior: Floats, tables: Floa
     """
     n_groups, r = counts.shape
     total_prior = _sum(prior)
-    _iterate(counts, s, prior, tables, 1e-9)
+    tables[:] = 0.0
+    for _ in range(500):
+        total, change = _sum(tables), 0.0
+        for x in range(r):
+            shift, new = digamma(prior[x] + tables[x]) - digamma(total_prior + total), 0.0
+            c = max(s * math.exp(shift), LEAST)
+            for j in range(n_groups):
+                new += _expected_tables(c, float(counts[j, x]))
+            change = max(change, abs(new - tables[x]))
+            tables[x] = new
+        if change < 1e-9 * (1.0 + total):
+            break
     total = _sum(tables)
     bound = -log_rising(total_prior, total)
     for x in range(r):
         shift = digamma(prior[x] + tables[x]) - digamma(total_prior + total)
-        c = max(s * math.exp(shift), LEAST)
         bound += log_rising(prior[x], tables[x]) - tables[x] * shift
+        c = max(s * math.exp(shift), LEAST)
         for j in range(n_groups):
             bound += _log_of_rows(c, float(counts[j, x]))
     for j in range(n_groups):
-        size = 0.0
-        for x in range(r):
-            size += counts[j, x]
-        bound -= _log_of_rows(s, size)
+        bound -= _log_of_rows(s, _sum(counts[j]))
     return bound
 
 
@@ -163,29 +155,30 @@ def _log_of_rows(c: float, n: float) -> float:
 
 
 @inner
-def _iterate(
-    counts: Integers | Floats, s: float, prior: Floats, tables: Floats, tolerance: float
-) -> None:
-    """Fill ``tables`` with E[m] under collapsed variational Bayes."""
-    n_groups, r = counts.shape
-    total_prior = _sum(prior)
-    for x in range(r):
-        tables[x] = 0.0
-        for j in range(n_groups):
-            tables[x] += counts[j, x] > 0
-    for _ in range(500):
-        total = _sum(tables)
+def _roughly_expected_tables(c: float, n: int) -> float:
+    """The same within a percent, by an integral in place of a sum; blocks want a better guess."""
+    if n > FULL_RECURSION:
+        return _expected_tables(c, float(n))
+    return 1.0 + c * math.log1p((n - 1) / (c + 0.5)) if n > 0 else 0.0
+
+
+@inner
+def _guess(counts: Integers, s: float, prior: Floats) -> Floats:
+    """A rough E[a]: the fixed point of a = (prior + tables) / size, tables = sum_j E[m_j | s a]."""
+    tables = np.zeros(len(prior))
+    size = _sum(prior)
+    for _ in range(100):
         change = 0.0
-        for x in range(r):
-            g = math.exp(digamma(prior[x] + tables[x]) - digamma(total_prior + total))
-            new = 0.0
-            c = max(s * g, LEAST)
-            for j in range(n_groups):
-                new += _expected_tables(c, float(counts[j, x]))
+        for x in range(len(prior)):
+            c, new = s * (prior[x] + tables[x]) / size, 0.0
+            for j in range(len(counts)):
+                new += _roughly_expected_tables(c, counts[j, x])
             change = max(change, abs(new - tables[x]))
             tables[x] = new
-        if change < tolerance * (1.0 + total):
+        size = _sum(prior) + _sum(tables)
+        if change < GUESS * size:
             break
+    return (prior + tables) / size
 
 
 @inner
@@ -195,37 +188,38 @@ def _reach(mean: float) -> int:
 
 
 @inner
-def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) -> tuple[int, int]:
-    """Distribution of the number of tables of one state, summed over groups: ``p[lo:hi + 1]``.
+def _table_distribution(column: Integers, c: float, room: Floats, spare: Floats) -> tuple[int, int]:
+    """Distribution of the number of tables of one state, summed over groups: from ``lo`` to ``hi``,
+    behind the first ``CHUNK`` cells of ``room``, which are zero.
 
-    ``p`` and ``spare`` have room for the total count, or the reach of its mean, and two more.
+    Both arrays have room for the total count, or the reach of its mean, and two chunks more.
     """
     lo, largest = 0, 0
     for n in column:
         lo += n > 0
         largest = max(largest, n)
-    for k in range(len(p)):
-        p[k] = 0.0
+    room[:] = 0.0
+    p = room[CHUNK:]
     p[lo] = 1.0
-    hi = lo
+    hi, degree, factor = lo, 0, np.zeros(CHUNK + 1)  # a polynomial of variables not yet added
+    factor[0] = 1.0
     for i in range(1, min(largest, FULL_RECURSION)):
-        success = c / (c + i)
-        times = 0
+        success, times = c / (c + i), 0
         for n in column:
             times += n > i
         if times > FEW:
             lo, hi = _add_binomial(p, lo, hi, float(times), success)
             continue
         for _ in range(times):
-            old, new = p[lo : hi + 1], spare[: hi - lo + 2]
-            new[0] = old[0] * (1.0 - success)
-            for k in range(1, len(old)):
-                new[k] = old[k] * (1.0 - success) + old[k - 1] * success
-            new[-1] = old[-1] * success
-            hi += 1
-            for k in range(len(new)):
-                p[lo + k] = new[k]
-            lo, hi = _trimmed(p, lo, hi)
+            degree += 1
+            for k in range(degree, 0, -1):
+                factor[k] = factor[k] * (1.0 - success) + factor[k - 1] * success
+            factor[0] *= 1.0 - success
+            if degree == CHUNK:
+                lo, hi = _multiply(room, spare, lo, hi, factor)
+                degree = 0
+    if degree > 0:
+        lo, hi = _multiply(room, spare, lo, hi, factor)
     start = FULL_RECURSION
     while start < largest:
         stop, times = start + start // 4, 0
@@ -237,6 +231,21 @@ def _table_distribution(column: Integers, c: float, p: Floats, spare: Floats) ->
             lo, hi = _add_block(p, lo, hi, c, start, stop, times)
         start = stop
     return lo, hi
+
+
+@inner
+def _multiply(room: Floats, spare: Floats, lo: int, hi: int, factor: Floats) -> tuple[int, int]:
+    """Multiply the distribution's generating function by ``factor``, which is set back to one."""
+    n, p = hi - lo + 1 + CHUNK, room[lo:]
+    f0, f1, f2, f3, f4 = factor[0], factor[1], factor[2], factor[3], factor[4]
+    f5, f6, f7, f8 = factor[5], factor[6], factor[7], factor[8]
+    for k in range(n):
+        low = f8 * p[k] + f7 * p[k + 1] + f6 * p[k + 2] + f5 * p[k + 3] + f4 * p[k + 4]
+        spare[k] = low + f3 * p[k + 5] + f2 * p[k + 6] + f1 * p[k + 7] + f0 * p[k + 8]
+    for k in range(n):
+        p[CHUNK + k] = spare[k]
+    factor[0], factor[1:] = 1.0, 0.0
+    return _trimmed(room[CHUNK:], lo, hi + CHUNK)
 
 
 @inner
@@ -282,8 +291,7 @@ def _add_binomial(p: Floats, lo: int, hi: int, n: float, share: float) -> tuple[
         first -= 1
     total = _sum(block)
     old = p[lo : hi + 1].copy()
-    for k in range(lo, hi + 1):
-        p[k] = 0.0
+    p[lo : hi + 1] = 0.0
     end = min(hi + last, len(p) - 1)
     for k in range(first, last + 1):
         weight, shifted = block[k] / total, p[lo + k : end + 1]
@@ -297,262 +305,296 @@ def can_be_exact(counts: Integers, s: float, prior: Floats, most: float) -> Bool
     """Whether the exact pass for each of several tables takes no more operations than ``most``."""
     found = np.empty(len(counts), np.bool_)
     for b in range(len(counts)):
-        found[b] = _work(counts[b], s, prior, most) <= most
+        found[b] = _is_short(counts[b], s, prior, most)
     return found
 
 
-@kernel
-def _work(counts: Integers, s: float, prior: Floats, enough: float) -> float:
-    """Estimate of the operations of the exact pass: states times length times width.
+@inner
+def _is_short(counts: Integers, s: float, prior: Floats, most: float) -> bool:
+    """Whether the exact pass takes at most so many operations: states times length times width."""
+    base = prior
+    for attempt in range(2):  # a bound that is had at once may do
+        length, width, n_filled = 1.0, 1.0, 0.0
+        for x in range(len(prior)):
+            total, mean = 0.0, 0.0 if attempt else np.inf
+            for j in range(len(counts)):
+                total += counts[j, x]
+                mean += _expected_tables(s * base[x], float(counts[j, x])) if attempt else 0.0
+            if total > 0:
+                # 16 standard deviations of a Poisson variable each way, and its longer upper tail.
+                k = min(total, 34.0 * math.sqrt(mean) + 80.0) + 1.0
+                length, width, n_filled = length + k, max(width, k), n_filled + 1.0
+        if n_filled * length * width <= most:
+            return True
+        base = _guess(counts, s, prior)
+    return False
 
-    An upper bound that is had at once will do if it is not above ``enough``.
-    """
-    n_groups, r = counts.shape
-    longest, n_rows = 0, 0
-    for x in range(r):
-        n = 0
-        for j in range(n_groups):
-            n += counts[j, x]
-        longest = max(longest, n)
-        n_rows += n
-    bound = float(r) * (n_rows + r + 1.0) * (longest + 1.0)
-    if bound <= enough:
-        return bound
-    tables = np.empty(r)
-    _iterate(counts, s, prior, tables, GUESS)
-    total = _sum(prior) + _sum(tables)
-    length, width, n_filled = 1.0, 1.0, 0.0
-    for x in range(r):
-        mean, most = 0.0, 0.0
-        for j in range(n_groups):
-            mean += _expected_tables(s * (prior[x] + tables[x]) / total, float(counts[j, x]))
-            most += counts[j, x]
-        if most > 0:
-            # 16 standard deviations of a Poisson variable each way, and its longer upper tail.
-            k = min(most, 34.0 * math.sqrt(mean) + 80.0) + 1.0
-            length += k
-            width = max(width, k)
-            n_filled += 1.0
-    return n_filled * length * width
+
+class Tables(NamedTuple):
+    """Weights of the numbers of tables, for the states that were seen."""
+
+    filled: Integers  # the states
+    lo: Integers  # the least number of tables of each
+    weights: Floats  # from there on, one state after the other, the largest of each being one
+    start: Integers  # where those of each state start
+    mean_total: float  # the factor that was taken out for each table
+    log_scale: float  # of what else was taken out
 
 
 @inner
-def _weights(
-    counts: Integers, s: float, prior: Floats
-) -> tuple[Integers, Integers, Floats, Integers, float, float]:
-    """Weights of the table counts of all states that were seen.
-
-    Returns these states, the least number of tables of each, the weights (one state after the
-    other, from its least number, the largest of a state being one), where those of each state
-    start, the size of the geometric factor taken out of each table, and the log of what else was
-    taken out.
-    """
-    n_groups, r = counts.shape
-    guess = np.empty(r)
-    _iterate(counts, s, prior, guess, GUESS)
-    total_prior, total_guess = _sum(prior), _sum(guess)
-    filled = np.empty(r, np.int64)
-    n, longest = 0, 0
-    for x in range(r):
+def _weigh(counts: Integers, s: float, prior: Floats) -> Tables:
+    n_groups, base = len(counts), _guess(counts, s, prior)
+    filled = np.empty(len(prior), np.int64)
+    n, longest, mean_total = 0, 0, _sum(prior)
+    for x in range(len(prior)):
         total, mean = 0, 0.0
-        c = s * (prior[x] + guess[x]) / (total_prior + total_guess)
         for j in range(n_groups):
             total += counts[j, x]
-            mean += _expected_tables(c, float(counts[j, x]))
+            mean += _expected_tables(s * base[x], float(counts[j, x]))
         if total > 0:
             filled[n] = x
             n += 1
             longest = max(longest, min(total, _reach(mean)))
-    filled = filled[:n]
-    column = np.empty(n_groups, np.int64)
+            mean_total += mean
     lo, start = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-    room, spare, flat = np.empty(longest + 4), np.empty(longest + 4), np.empty(256)
-    log_scale, mean_total = 0.0, total_prior
+    room, spare = np.empty(longest + 4 + 2 * CHUNK), np.empty(longest + 4 + 2 * CHUNK)
+    column, flat, log_scale = np.empty(n_groups, np.int64), np.empty(256), 0.0
     for i in range(n):
         x = filled[i]
-        base = (prior[x] + guess[x]) / (total_prior + total_guess)
         for j in range(n_groups):
             column[j] = counts[j, x]
-            log_scale += log_rising(s * base, float(counts[j, x]))
-        lo[i], hi = _table_distribution(column, s * base, room, spare)
+            log_scale += log_rising(s * base[x], float(counts[j, x]))
+        lo[i], hi = _table_distribution(column, s * base[x], room, spare)
         start[i + 1] = start[i] + hi - lo[i] + 1
         while start[i + 1] > len(flat):
             longer = np.empty(2 * len(flat))
             for k in range(start[i]):
                 longer[k] = flat[k]
             flat = longer
-        for k in range(lo[i], hi + 1):
-            flat[start[i] + k - lo[i]] = room[k]
-            mean_total += room[k] * k
-    for i in range(n):
-        x, weights = filled[i], flat[start[i] : start[i + 1]]
-        base = (prior[x] + guess[x]) / (total_prior + total_guess)
-        log_prior, largest = log_rising(prior[x], float(lo[i])), -np.inf
+        weights = flat[start[i] : start[i + 1]]
         for k in range(len(weights)):
-            number = lo[i] + k
-            log_weight = math.log(weights[k]) if weights[k] > 0 else -np.inf
-            weights[k] = log_weight + log_prior - number * math.log(base * mean_total)
-            log_prior += math.log(prior[x] + number)
-            largest = max(largest, weights[k])
-        for k in range(len(weights)):
-            weights[k] = math.exp(weights[k] - largest)
-        log_scale += largest
-    return filled, lo, flat[: start[n]], start, mean_total, log_scale
+            weights[k] = room[CHUNK + lo[i] + k]
+        log_scale += _tilt(weights, lo[i], prior[x], base[x] * mean_total)
+    return Tables(filled[:n], lo, flat[: start[n]], start, mean_total, log_scale)
 
 
 @inner
-def _backward(weights: Floats, start: Integers, back: Floats, scales: Floats) -> None:
-    """Fill ``back[i]``, the sum over the tables of states i, i + 1, ..., from its last row.
+def _tilt(weights: Floats, lo: int, prior: float, scale: float) -> float:
+    """Multiply the weight of m tables by prior (prior + 1) ... (prior + m - 1) / scale^m, up to a
+    factor that makes the largest of them one; return the log of that factor.
 
-    Row ``i`` is divided by ``scales[i]``; where that is not positive, it is set to the row's
-    largest entry.
+    Ratios are taken from the mode on, where the products are least: nothing overflows.
     """
-    n = len(start) - 1
-    length = back.shape[1]
+    mode = 0
+    for k in range(len(weights)):
+        if weights[k] > weights[mode]:
+            mode = k
+    factor, largest = 1.0, weights[mode]
+    for k in range(mode + 1, len(weights)):
+        factor *= (prior + lo + k - 1) / scale
+        weights[k] *= factor
+        largest = max(largest, weights[k])
+    factor = 1.0
+    for k in range(mode - 1, -1, -1):
+        factor *= scale / (prior + lo + k)
+        weights[k] *= factor
+        largest = max(largest, weights[k])
+    for k in range(len(weights)):
+        weights[k] /= largest
+    tables = float(lo + mode)
+    return math.log(largest) + log_rising(prior, tables) - tables * math.log(scale)
+
+
+@inner
+def _ends(tables: Tables, prior: Floats) -> tuple[Floats, float]:
+    """Gamma(A) / Gamma(A + M) by the number M of all tables, times mean_total^M, up to a factor
+    that makes the largest about one; and the log of that factor.
+    """
+    least, n = _sum(tables.lo), len(tables.lo)
+    size, ends = _sum(prior) + least, np.empty(len(tables.weights) - n + 1)
+    mode = min(max(int(tables.mean_total - size), 0), len(ends) - 1)
+    ends[mode] = 1.0
+    stop = mode + 1
+    while stop < len(ends) and ends[stop - 1] > VANISHING:
+        ends[stop] = ends[stop - 1] * tables.mean_total / (size + stop - 1)
+        stop += 1
+    for t in range(mode - 1, -1, -1):
+        ends[t] = ends[t + 1] * (size + t) / tables.mean_total
+    total = least + mode
+    return ends[:stop], total * math.log(tables.mean_total) - log_rising(_sum(prior), total)
+
+
+@inner
+def _backward(tables: Tables, ends: Floats) -> tuple[Floats, Integers]:
+    """For each state i, the sum over the tables of i and of all behind it, by the tables before.
+
+    Row ``i`` of the answer is to be multiplied by two to the power of the second answer's ``i``.
+    """
+    n, reached = len(tables.lo), len(tables.weights) - len(tables.lo) + 1
+    back, power = np.zeros((n + 1, len(ends))), np.zeros(n + 1, np.int64)
+    back[n] = ends
     for i in range(n - 1, -1, -1):
-        d = weights[start[i] : start[i + 1]]
-        length -= len(d) - 1
-        row = back[i, :length]
-        for k in range(len(d)):
-            later = back[i + 1, k : k + length]
-            for t in range(length):
+        d = tables.weights[tables.start[i] : tables.start[i + 1]]
+        reached -= len(d) - 1
+        row = back[i, : min(reached, len(ends))]
+        for k in range(min(len(d), len(ends))):
+            later = back[i + 1, k:]
+            for t in range(min(len(row), len(later))):
                 row[t] += d[k] * later[t]
-        if scales[i] <= 0.0:
-            for t in range(length):
-                scales[i] = max(scales[i], row[t])
-        for t in range(length):
-            row[t] /= scales[i]
+        power[i] = power[i + 1] + _rescale(row)
+    return back, power
 
 
 @inner
-def _ends(
-    prior: Floats, lo: Integers, start: Integers, mean_total: float
-) -> tuple[Floats, Floats, float]:
-    """Backward messages with their last row, of sum M: Gamma(A) / Gamma(A + M); scales; its log."""
-    n = len(lo)
-    length = start[n] - n + 1
-    total_prior, least = _sum(prior), _whole_sum(lo)
-    back, largest = np.zeros((n + 1, length)), -np.inf
-    value = least * math.log(mean_total) - log_rising(total_prior, float(least))
-    for t in range(length):
-        back[n, t] = value
-        largest = max(largest, value)
-        value += math.log(mean_total) - math.log(total_prior + least + t)
-    for t in range(length):
-        back[n, t] = math.exp(back[n, t] - largest)
-    return back, np.zeros(n), largest
+def _rescale(row: Floats) -> int:
+    """Divide by the power of two that makes the largest entry about one; return the power."""
+    power = math.frexp(row.max())[1]
+    row *= math.ldexp(1.0, -power)
+    return power
 
 
 @kernel
-def exact_each(
-    counts: Integers, s: float, prior: Floats, chosen: Bools, mean: Floats, second: Floats
-) -> float:
-    """Fill the moments of ``a`` for the chosen ones of several tables; return their log evidence.
+def solve_all(
+    counts: Floats,
+    plan: Integers,
+    strengths: Floats,
+    prior: Floats,
+    order: int,
+    most: float,
+    is_exact: Bools,
+    moments: Floats,
+    log_evidence: Floats,
+) -> None:
+    """Fill moments of ``a`` and the log evidence of many hierarchies, each with its strength.
 
-    ``counts`` has shape (tables, groups, states), ``mean`` and ``second`` (tables, states).
+    Hierarchy ``i`` has a table for each of its batches: ``plan[i]`` says how many batches, groups
+    and states there are, where its counts start, and where its batches and their moments do; the
+    prior of the states is the first of ``prior``. Order 1 is E[a], 2 is E[a^2], 0 the evidence
+    alone. A positive ``most`` lets tables of whole numbers that take no more operations be solved
+    exactly and sets ``is_exact``, which else says which to solve so; the others are approximated.
     """
-    log_evidence = 0.0
-    for b in range(len(counts)):
-        if chosen[b]:
-            log_evidence += _exact(counts[b], s, prior, mean[b], second[b])
-    return log_evidence
+    for i in range(len(plan)):
+        n_batches, n_groups, r, at, batch, moment_at = plan[i]
+        s, alpha = strengths[i], prior[:r]
+        tables, whole = np.empty(r), np.empty((n_groups, r), np.int64)
+        log_evidence[i] = 0.0
+        for b in range(n_batches):
+            table = counts[at + b * n_groups * r : at + (b + 1) * n_groups * r]
+            table = table.reshape((n_groups, r))
+            moment = moments[moment_at + b * r : moment_at + (b + 1) * r]
+            is_whole = _to_whole(table, whole)
+            if most > 0:
+                is_exact[batch + b] = is_whole and _is_short(whole, s, alpha, most)
+            if is_exact[batch + b]:
+                log_evidence[i] += _exact(whole, s, alpha, order, moment)
+                continue
+            log_evidence[i] += approximate(table, s, alpha, tables)
+            size = _sum(alpha) + _sum(tables)
+            for x in range(r if order > 0 else 0):
+                moment[x] = _power(alpha[x] + tables[x], order) / _power(size, order)
 
 
-@kernel
-def _exact(counts: Integers, s: float, prior: Floats, mean: Floats, second: Floats) -> float:
-    """Fill the posterior mean and second moment of ``a``; return the log evidence."""
-    filled, lo, weights, start, mean_total, log_evidence = _weights(counts, s, prior)
-    n, total_prior, least = len(filled), _sum(prior), _whole_sum(lo)
-    back, scales, log_end = _ends(prior, lo, start, mean_total)
-    _backward(weights, start, back, scales)
-    log_evidence += log_end + math.log(back[0, 0])
-    for i in range(n):
-        log_evidence += math.log(scales[i])
+@inner
+def _to_whole(table: Floats, whole: Integers) -> bool:
+    """Fill in the whole part of all numbers; whether nothing is left."""
+    is_whole = True
+    for j in range(len(table)):
+        for x in range(table.shape[1]):
+            whole[j, x] = int(table[j, x])
+            is_whole = is_whole and whole[j, x] == table[j, x]
+    return is_whole
+
+
+@inner
+def _exact(counts: Integers, s: float, prior: Floats, order: int, moment: Floats) -> float:
+    """Fill the posterior moment of ``a``, if its order is above 0; return the log evidence."""
+    tables = _weigh(counts, s, prior)
+    ends, log_end = _ends(tables, prior)
+    n, later, behind = len(tables.filled), np.zeros((1, 1)), np.zeros(1, np.int64)
+    if order > 0:  # messages whose end also carries 1 / (A + M), or 1 / ((A + M)(A + M + 1))
+        size, last = _sum(prior) + _sum(tables.lo), np.empty(len(ends))
+        for t in range(len(ends)):
+            last[t] = ends[t] / _power(size + t, order)
+        later, behind = _backward(tables, last)
+    totals, before = np.zeros(n), np.zeros(n + 1, np.int64)
+    z = _forward(tables, prior, ends, order, later, totals, before)
+    if order > 0:
+        unseen = math.ldexp(later[0, 0] / z, behind[0] - before[n])  # no tables: the prior alone
+        for x in range(len(prior)):
+            moment[x] = _power(prior[x], order) * unseen
+        for i in range(n):
+            power = before[i] + behind[i + 1] - before[n]
+            moment[tables.filled[i]] = math.ldexp(totals[i] / z, power)
+    log_evidence = tables.log_scale + log_end + math.log(z) + before[n] * math.log(2.0)
     for j in range(len(counts)):
-        log_evidence -= log_rising(s, float(_whole_sum(counts[j])))
-    # Messages whose end also carries 1 / (A + M) and 1 / ((A + M)(A + M + 1)).
-    once, twice = np.zeros(back.shape), np.zeros(back.shape)
-    for t in range(back.shape[1]):
-        size = total_prior + least + t
-        once[n, t] = back[n, t] / size
-        twice[n, t] = once[n, t] / (size + 1.0)
-    _backward(weights, start, once, scales)
-    _backward(weights, start, twice, scales)
-    for x in range(len(prior)):  # right for the states never seen, which have no tables
-        mean[x] = prior[x] * once[0, 0] / back[0, 0]
-        second[x] = prior[x] * (prior[x] + 1.0) * twice[0, 0] / back[0, 0]
-    _forward(filled, lo, weights, start, prior, scales, back, once, twice, mean, second)
+        log_evidence -= log_rising(s, _sum(counts[j]))
     return log_evidence
+
+
+@inner
+def _power(size: float, order: int) -> float:
+    """Rising factorial of order one or two."""
+    return size if order == 1 else size * (size + 1.0)
 
 
 @inner
 def _forward(
-    filled: Integers,
-    lo: Integers,
-    weights: Floats,
-    start: Integers,
+    tables: Tables,
     prior: Floats,
-    scales: Floats,
-    back: Floats,
-    once: Floats,
-    twice: Floats,
-    mean: Floats,
-    second: Floats,
-) -> None:
-    """Moments of each state that was seen, from the tables before it and the messages behind it."""
-    forward, following = np.zeros(back.shape[1]), np.empty(back.shape[1])
-    first, square = np.empty(back.shape[1]), np.empty(back.shape[1])
+    ends: Floats,
+    order: int,
+    later: Floats,
+    totals: Floats,
+    before: Integers,
+) -> float:
+    """The sum over all numbers of tables, to be multiplied by two to the power ``before[-1]``.
+
+    With an order above 0, fill also ``totals`` with sums that carry the moment of each state, from
+    the tables before it and the messages behind it; powers of two are left out of both.
+    """
+    forward, following, first = np.zeros(len(ends)), np.zeros(len(ends)), np.zeros(len(ends))
     forward[0] = 1.0
     reached = 1
-    for i in range(len(filled)):
-        x, d = filled[i], weights[start[i] : start[i + 1]]
-        for t in range(reached):
-            first[t], square[t] = 0.0, 0.0
-        for t in range(reached + len(d) - 1):
-            following[t] = 0.0
-        for k in range(len(d)):
-            size = prior[x] + lo[i] + k
-            w_1, w_2 = d[k] * size, d[k] * size * (size + 1.0)
-            after_1, after_2 = once[i + 1, k : k + reached], twice[i + 1, k : k + reached]
-            shifted = following[k : k + reached]
-            for t in range(reached):
-                first[t] += w_1 * after_1[t]
-                square[t] += w_2 * after_2[t]
+    for i in range(len(tables.filled)):
+        d = tables.weights[tables.start[i] : tables.start[i + 1]]
+        least = prior[tables.filled[i]] + tables.lo[i]
+        for t in range(min(reached + len(d) - 1, len(ends))):
+            following[t], first[t] = 0.0, 0.0
+        for k in range(min(len(d), len(ends))):
+            shifted = following[k:]
+            for t in range(min(reached, len(shifted))):
                 shifted[t] += d[k] * forward[t]
-        z, total, total_square = 0.0, 0.0, 0.0
+        for k in range(min(len(d), len(ends)) if order > 0 else 0):
+            weight, after = d[k] * _power(least + k, order), later[i + 1, k:]
+            for t in range(min(reached, len(after))):
+                first[t] += weight * after[t]
         for t in range(reached):
-            z += forward[t] * back[i, t] * scales[i]
-            total += forward[t] * first[t]
-            total_square += forward[t] * square[t]
-        mean[x], second[x] = total / z, total_square / z
-        reached += len(d) - 1
-        largest = 0.0
-        for t in range(reached):
-            largest = max(largest, following[t])
-        for t in range(reached):
-            forward[t] = following[t] / largest
+            totals[i] += forward[t] * first[t]
+        reached = min(reached + len(d) - 1, len(ends))
+        forward[:reached] = following[:reached]
+        before[i + 1] = before[i] + _rescale(forward[:reached])
+    z = 0.0
+    for t in range(reached):
+        z += forward[t] * ends[t]
+    return z
 
 
 @kernel
 def draw_tables(counts: Integers, s: float, prior: Floats, uniform: Floats, out: Integers) -> None:
-    """Fill ``out`` (draws, states) with table counts drawn from their posterior.
+    """Put numbers of tables drawn from their posterior into ``out`` (draws, states), which is zero.
 
     ``uniform`` has a number in [0, 1) for each draw and state.
     """
-    filled, lo, weights, start, mean_total, _ = _weights(counts, s, prior)
-    back, scales, _ = _ends(prior, lo, start, mean_total)
-    _backward(weights, start, back, scales)
-    for draw in range(len(out)):
-        for x in range(len(prior)):
-            out[draw, x] = 0
+    tables = _weigh(counts, s, prior)
+    back, power = _backward(tables, _ends(tables, prior)[0])
     for draw in range(len(out)):
         t = 0
-        for i in range(len(filled)):
-            d = weights[start[i] : start[i + 1]]
-            target = uniform[draw, i] * back[i, t] * scales[i]
+        for i in range(len(tables.filled)):
+            d = tables.weights[tables.start[i] : tables.start[i + 1]]
+            target = uniform[draw, i] * math.ldexp(back[i, t], power[i] - power[i + 1])
             k, total = 0, d[0] * back[i + 1, t]
             while total <= target and k < len(d) - 1:
                 k += 1
                 total += d[k] * back[i + 1, t + k]
-            out[draw, filled[i]] = lo[i] + k
+            out[draw, tables.filled[i]] = tables.lo[i] + k
             t += k

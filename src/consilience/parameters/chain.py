@@ -50,7 +50,7 @@ from consilience.kernels.chain import fit_order
 from consilience.parameters.sources import by_source_table, source_node
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 
-__all__ = ["HDC"]
+__all__ = ["FIT_ROUNDS", "HDC", "SOURCE", "TOLERANCE", "FittedChain", "Way", "fitted_chains"]
 
 RHOS = (0.5, 1.0)
 """Exponents of the strength of a row: how much more a frequent joint state is smoothed."""
@@ -77,7 +77,8 @@ class HDC:
     """Means of a hierarchical Dirichlet chain from P(X | parents, source) back to P(X).
 
     The strength of all smoothing is learned from the counts, which may be fractional. A source
-    never seen has the mean of the level at which the source is dropped. There is no posterior.
+    never seen has the rows P(X | parents) of the orders that drop the source first. There is no
+    posterior.
 
     Time grows with the number of back-off orders (6 for two parents and a source) and with the
     number of different rows; memory with the table times twice the orders.
@@ -109,25 +110,11 @@ class HDC:
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family; the families of a network share the prior."""
-        sources = [source_node(counts) for counts in families]
-        n_children = Counter(parent for counts in families for parent in counts.family.parents)
-        chains = [_Chain.of(counts, n_children) for counts in families]
-        rates = np.full(3, self.rate)
-        alone = [_averaged(chain, self.shape, rates) for chain in chains]
-        shared = alone
-        for _ in range(SHARING_ROUNDS):
-            rates = _shared_rates(chains, shared, self.shape, rates)
-            shared = [_averaged(chain, self.shape, rates) for chain in chains]
-        gain = sum(average.score for average in shared) - sum(average.score for average in alone)
-        kept = shared if gain > LEAST_GAIN else alone
-        return [
-            by_source_table(counts, source, average.rows)
-            for counts, source, average in zip(families, sources, kept, strict=True)
-        ]
+        return [fitted.local(fitted.means) for fitted in fitted_chains(families, self)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
+class Way:
     """A back-off order with its exponent, in the form that the kernel wants.
 
     ``kinds[l]`` is the kind of the variable dropped between levels ``l`` and ``l - 1``; ``unseen``
@@ -142,15 +129,82 @@ class _Way:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FittedChain:
+    """A family with its chain as fitted: the ways that are averaged, their shares and strengths.
+
+    Parameters
+    ----------
+    counts
+        The family's counts.
+    source
+        The source with its reserved state; None if the counts are pooled.
+    rows
+        The counts as numbers, shape (joint states of source and parents, states).
+    ways, shares, s
+        The ways of positive weight; their weights, shape (ways, 2), for sources seen and for one
+        never seen, each summing to one; their concentrations by level.
+    means
+        The averaged rows, those of a source never seen last.
+    """
+
+    counts: Counts
+    source: Variable | None
+    rows: Floats
+    ways: list[Way]
+    shares: Floats
+    s: list[Floats]
+    means: Floats
+
+    def weighted(self, way: int, mean: Floats) -> Floats:
+        """What the means of a way add to the rows, in the shape of ``means``."""
+        of_seen, of_unseen = self.shares[way]
+        bottom, unseen = self.ways[way].start[-2], self.ways[way].unseen
+        return np.concatenate([of_seen * mean[bottom:], of_unseen * mean[unseen]])
+
+    def local(self, means: Floats) -> Categorical:
+        """The local distribution with rows in the shape of ``means``.
+
+        A source without rows of this family has the rows of a source never seen.
+        """
+        if self.source is not None:
+            by_source = means.reshape(self.source.n_states, -1, means.shape[-1]).copy()
+            is_empty = self.counts.table.sum(axis=(1, 2)) == 0
+            by_source[:-1][is_empty] = by_source[-1]
+            means = by_source.reshape(means.shape)
+        return by_source_table(self.counts, self.source, means)
+
+
+def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
+    """The chain of each family; the families of a network share the prior."""
+    sources = [source_node(counts) for counts in families]
+    n_children = Counter(parent for counts in families for parent in counts.family.parents)
+    chains = [_Chain.of(counts, n_children) for counts in families]
+    rates = np.full(3, choice.rate)
+    alone = [_averaged(chain, choice.shape, rates) for chain in chains]
+    shared = alone
+    for _ in range(SHARING_ROUNDS):
+        rates = _shared_rates(chains, shared, choice.shape, rates)
+        shared = [_averaged(chain, choice.shape, rates) for chain in chains]
+    gain = sum(average.score for average in shared) - sum(average.score for average in alone)
+    kept = shared if gain > LEAST_GAIN else alone
+    return [
+        _kept(counts, source, chain, average)
+        for counts, source, chain, average in zip(families, sources, chains, kept, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Average:
     """Rows averaged over all ways, the source never seen last, and how they came about.
 
-    ``score`` is their leave-one-out log predictive; ``weights`` and ``s`` are those of each way.
+    ``score`` is their leave-one-out log predictive; ``weights`` and ``s`` are those of each way,
+    ``unseen_weights`` those for a source never seen.
     """
 
     rows: Floats
     score: float
     weights: Floats
+    unseen_weights: Floats
     s: list[Floats]
 
 
@@ -159,7 +213,7 @@ class _Chain:
     """Counts of a family, shape (joint states of source and parents, states), and its ways."""
 
     rows: Floats
-    ways: list[_Way]
+    ways: list[Way]
 
     @classmethod
     def of(cls, counts: Counts, n_children: Counter[str]) -> _Chain:
@@ -181,6 +235,21 @@ class _Chain:
             for rho in (RHOS if sizes else RHOS[:1])
         ]
         return cls(values.reshape(-1, values.shape[-1]), ways)
+
+
+def _kept(counts: Counts, source: Variable | None, chain: _Chain, average: _Average) -> FittedChain:
+    """What the averaging left of the ways of a chain."""
+    shares = np.stack([average.weights, average.unseen_weights], axis=1)
+    kept = np.flatnonzero(shares.any(axis=1))
+    return FittedChain(
+        counts,
+        source,
+        chain.rows,
+        [chain.ways[i] for i in kept],
+        shares[kept],
+        [average.s[i] for i in kept],
+        average.rows,
+    )
 
 
 def _by_information(given: Sequence[Variable], pooled: Floats) -> list[int]:
@@ -209,7 +278,7 @@ def _orders(source: list[int], parents: list[int]) -> Iterator[tuple[int, ...]]:
             yield (*parents[:place], *source, *parents[place:])
 
 
-def _way(sizes: Sequence[int], kinds: Integers, order: tuple[int, ...], rho: float) -> _Way:
+def _way(sizes: Sequence[int], kinds: Integers, order: tuple[int, ...], rho: float) -> Way:
     kept, n_rows, maps = list(range(len(sizes))), [prod(sizes)], []
     for axis in order:
         shape, place = [sizes[other] for other in kept], kept.index(axis)
@@ -221,7 +290,7 @@ def _way(sizes: Sequence[int], kinds: Integers, order: tuple[int, ...], rho: flo
     levels = [rows + at for rows, at in zip(reversed(maps), start, strict=False)]
     up = np.concatenate([np.zeros(1, np.int64), *levels])
     kinds = np.append(SOURCE, kinds[list(reversed(order))])
-    return _Way(up, start, rho, kinds, _unseen(up, start, kinds, sizes))
+    return Way(up, start, rho, kinds, _unseen(up, start, kinds, sizes))
 
 
 def _unseen(up: Integers, start: Integers, kinds: Integers, sizes: Sequence[int]) -> Integers:
@@ -237,21 +306,33 @@ def _unseen(up: Integers, start: Integers, kinds: Integers, sizes: Sequence[int]
 
 def _averaged(chain: _Chain, shape: float, rates: Floats) -> _Average:
     """All ways fitted and averaged, weighted by how well each predicts what is left out."""
-    concentrations, tables, predictions = [], [], []
+    concentrations, tables, unseen, predictions = [], [], [], []
     for way in chain.ways:
         s, mean, left_out = _fitted(chain, way, shape, rates)
         concentrations.append(s)
-        tables.append(np.concatenate([mean[way.start[-2] :], mean[way.unseen]]))
+        tables.append(mean[way.start[-2] :])
+        unseen.append(mean[way.unseen])
         predictions.append(left_out)
     scores = np.array([_log_predictive(chain, left_out) for left_out in predictions])
+    weights = _weights(scores)
+    # A way that drops the source after a parent would leave a new source without that parent.
+    drops_source_first = np.array([way.kinds[-1] == SOURCE for way in chain.ways])
+    unseen_weights = _weights(np.where(drops_source_first, scores, -np.inf))
+    rows = np.concatenate([_weighted(weights, tables), _weighted(unseen_weights, unseen)])
+    score = _log_predictive(chain, _weighted(weights, predictions))
+    return _Average(rows, score, weights, unseen_weights, concentrations)
+
+
+def _weights(scores: Floats) -> Floats:
+    """Weights that sum to one; those below a hundredth are zero, but the best stays."""
+    if np.isneginf(scores).all():  # no source, so there is no way that drops it
+        return np.zeros_like(scores)
     weights = np.exp(scores - scores.max())
-    weights[weights < min(LEAST_WEIGHT * weights.sum(), 1.0)] = 0.0  # the best stays
-    weights /= weights.sum()
-    rows, left_out = _weighted(weights, tables), _weighted(weights, predictions)
-    return _Average(rows, _log_predictive(chain, left_out), weights, concentrations)
+    weights[weights < min(LEAST_WEIGHT * weights.sum(), 1.0)] = 0.0
+    return weights / weights.sum()
 
 
-def _fitted(chain: _Chain, way: _Way, shape: float, rates: Floats) -> tuple[Floats, Floats, Floats]:
+def _fitted(chain: _Chain, way: Way, shape: float, rates: Floats) -> tuple[Floats, Floats, Floats]:
     least, most = np.full(len(way.kinds), LEAST_S), np.full(len(way.kinds), MOST_S)
     return fit_order(
         chain.rows,

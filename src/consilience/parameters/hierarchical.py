@@ -26,12 +26,13 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError
-from consilience.parameters.hierarchy import Hierarchy, solve
+from consilience.parameters.hierarchy import Hierarchy, solve_each
 from consilience.parameters.maximum_likelihood import pooled_rows
-from consilience.parameters.sources import by_source_table, source_node
+from consilience.parameters.sources import source_node
 from consilience.parameters.strength import ONE_PER_STATE, Gamma, PerState, Strength, check_strength
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 
@@ -84,7 +85,10 @@ class HierarchicalPosterior:
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """One table drawn from the posterior: table counts, then the base, then the groups."""
-        return VIEWS[self.view](self.hierarchy.draw(rng, 1)[0], self.shape)
+        hierarchy, which = self.hierarchy, self.hierarchy.draw_strengths(rng, 1)
+        batches = range(len(hierarchy.counts))
+        draws = [hierarchy.draw_batch(rng, b, which, self.shape[-1])[0] for b in batches]
+        return VIEWS[self.view](np.stack(draws), self.shape)
 
     def _over_draws(self, summary: Callable[[Floats], Floats]) -> list[Floats]:
         """Each number of a summary over draws, which are made and summed up batch by batch."""
@@ -97,9 +101,9 @@ class HierarchicalPosterior:
             "Draw networks one after the other instead: cs.draws.",
         )
         which = hierarchy.draw_strengths(rng, N_DRAWS)
-        draws = (hierarchy.draw_batch(rng, batch, which) for batch in range(n_batches))
+        draws = (hierarchy.draw_batch(rng, b, which, self.shape[-1]) for b in range(n_batches))
         if self.view == "joint states":
-            return list(summary(_joint_states(next(draws), (N_DRAWS, *self.shape))))
+            return list(summary(next(draws).reshape(N_DRAWS, *self.shape)))
         found = np.stack([summary(batch) for batch in draws], axis=1)
         return [VIEWS[self.view](one, self.shape) for one in found]
 
@@ -150,17 +154,19 @@ class HDS:
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, with its posterior."""
-        return [self._table(counts) for counts in families]
+        rows = [pooled_rows(counts) + self.pseudo_count for counts in families]
+        tied = [one[None] for one, counts in zip(rows, families, strict=True) if counts.given]
+        hierarchies = iter(solve_each(tied, self.s, self.alpha0))
+        return [
+            _with_posterior(counts, None, "parents as groups", next(hierarchies))
+            if counts.given
+            else self._root(counts, one[0])
+            for counts, one in zip(families, rows, strict=True)
+        ]
 
-    def _table(self, counts: Counts) -> Categorical:
-        rows = pooled_rows(counts) + self.pseudo_count
-        shape = tuple(variable.n_states for variable in (*counts.given, counts.child))
-        if not counts.given:
-            root = DirichletPosterior(rows[0] + _plain_size(self.s, shape[-1]) / shape[-1])
-            return Categorical(counts.child, (), root.mean(), root)
-        hierarchy = solve(rows[None], self.s, self.alpha0)
-        posterior = HierarchicalPosterior("parents as groups", hierarchy, shape)
-        return Categorical(counts.child, counts.given, posterior.mean(), posterior)
+    def _root(self, counts: Counts, row: Floats) -> Categorical:
+        posterior = DirichletPosterior(row + _plain_size(self.s, len(row)) / len(row))
+        return Categorical(counts.child, (), posterior.mean(), posterior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +186,14 @@ class HDMCS:
         """The local distribution of each family, the source its first parent, with its
         posterior.
         """
-        return [self._table(counts) for counts in families]
-
-    def _table(self, counts: Counts) -> Categorical:
-        rows = with_new_source(counts, self.pseudo_count)
-        hierarchy = solve(rows.transpose(1, 0, 2), self.s, self.alpha0)
-        return _by_source(counts, "sources as groups", hierarchy)
+        all_rows = (with_new_source(counts, self.pseudo_count) for counts in families)
+        hierarchies = solve_each(
+            [rows.transpose(1, 0, 2) for rows in all_rows], self.s, self.alpha0
+        )
+        return [
+            _with_posterior(counts, source_node(counts), "sources as groups", hierarchy)
+            for counts, hierarchy in zip(families, hierarchies, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,30 +217,36 @@ class HDMJS:
         """The local distribution of each family, the source its first parent, with its
         posterior.
         """
-        return [self._table(counts) for counts in families]
-
-    def _table(self, counts: Counts) -> Categorical:
-        rows = with_new_source(counts, self.pseudo_count)
-        hierarchy = solve(rows.reshape(1, len(rows), -1), self.s, self.alpha0)
-        return _by_source(counts, "joint states", hierarchy)
+        all_rows = (with_new_source(counts, self.pseudo_count) for counts in families)
+        hierarchies = solve_each(
+            [rows.reshape(1, len(rows), -1) for rows in all_rows], self.s, self.alpha0
+        )
+        return [
+            _with_posterior(counts, source_node(counts), "joint states", hierarchy)
+            for counts, hierarchy in zip(families, hierarchies, strict=True)
+        ]
 
 
 def with_new_source(counts: Counts, pseudo_count: float) -> Floats:
     """Counts (sources, parent states, states) with a last source without rows, if there are
     sources.
     """
-    rows = counts.to_dense().values + pseudo_count
-    if counts.source is None:
-        return rows
-    return np.concatenate([rows, np.zeros_like(rows[:1])])
+    table = counts.to_dense().table
+    n_sources, q, r = table.shape
+    rows = np.zeros((n_sources + (counts.source is not None), q, r))
+    np.divide(table, counts.scale, out=rows[:n_sources])
+    if pseudo_count:
+        rows[:n_sources] += pseudo_count
+    return rows
 
 
-def _by_source(counts: Counts, view: str, hierarchy: Hierarchy) -> Categorical:
-    source = source_node(counts)
+def _with_posterior(
+    counts: Counts, source: Variable | None, view: str, hierarchy: Hierarchy
+) -> Categorical:
     given = counts.given if source is None else (source, *counts.given)
     shape = tuple(variable.n_states for variable in (*given, counts.child))
     posterior = HierarchicalPosterior(view, hierarchy, shape)
-    return by_source_table(counts, source, posterior.mean(), posterior)
+    return Categorical(counts.child, given, posterior.mean(), posterior)
 
 
 def _check_choice(owner: str, s: Strength, alpha0: float, pseudo_count: float) -> None:

@@ -17,6 +17,8 @@ pass would take too long, or with fractional counts, is solved by collapsed vari
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,11 +27,11 @@ import numpy as np
 
 from consilience import _freeze
 from consilience._typing import Bools, Floats, Integers
-from consilience.distributions.dirichlet import DirichletPosterior
-from consilience.kernels.hierarchy import approximate, can_be_exact, draw_tables, exact_each
+from consilience.distributions.dirichlet import draw_logs, draw_rows
+from consilience.kernels.hierarchy import approximate, can_be_exact, draw_tables, solve_all
 from consilience.parameters.strength import Gamma, Strength, nodes, size
 
-__all__ = ["MOST_WORK", "Hierarchy", "solve"]
+__all__ = ["MOST_WORK", "Hierarchy", "log_evidence_of", "solve", "solve_each"]
 
 MOST_WORK = 3e8
 """Operations of the exact pass for one table beyond which the approximation is used."""
@@ -49,8 +51,8 @@ class Hierarchy:
         Prior of the base, the same for every state.
     s, weights
         Values of the strength and their posterior probabilities; one value if it is given.
-    base, square
-        E[a] and E[a^2] for each value of s: shape (values, batches, states).
+    base
+        E[a] for each value of s: shape (values, batches, states).
     log_evidence
         Log probability of the counts' sequence of rows, s integrated out.
     is_exact
@@ -63,7 +65,6 @@ class Hierarchy:
     s: Floats
     weights: Floats
     base: Floats
-    square: Floats
     log_evidence: float
     is_exact: tuple[bool, ...]
 
@@ -75,14 +76,24 @@ class Hierarchy:
 
     def mean(self) -> Floats:
         """Posterior mean of theta: shape (batches, groups, states)."""
-        return np.tensordot(self.weights, self._means(), axes=1)
+        totals = self.counts.sum(axis=-1, keepdims=True)
+        if len(self.s) == 1:
+            return (self.counts + self.s[0] * self.base[0][:, None]) / (totals + self.s[0])
+        return np.tensordot(self.weights, self._means(totals), axes=1)
+
+    def square(self) -> Floats:
+        """E[a^2] in the shape of ``base``; it takes as long as the solution did."""
+        found = np.empty_like(self.base)
+        prior = np.full(found.shape[-1], self.alpha0)
+        _solve_at(self.s.copy(), self.counts, prior, np.array(self.is_exact), 2, found)
+        return found
 
     def variance(self) -> Floats:
         """Posterior variance of theta, exact where the solution is."""
         s = self.s[:, None, None, None]
         totals = self.counts.sum(axis=-1, keepdims=True)
-        v = self._means()
-        spread = self.square[:, :, None] - self.base[:, :, None] ** 2
+        v = self._means(totals)
+        spread = (self.square() - self.base**2)[:, :, None]
         of_v = (s / (totals + s)) ** 2 * np.maximum(spread, 0.0)
         within = np.maximum(v * (1 - v) - of_v, 0.0) / (totals + s + 1) + of_v
         between = (v - self.mean()) ** 2
@@ -94,28 +105,38 @@ class Hierarchy:
 
     def draw(self, rng: np.random.Generator, n_draws: int) -> Floats:
         """Draws of theta from the posterior: shape (draws, batches, groups, states)."""
-        which = self.draw_strengths(rng, n_draws)
-        return np.stack([self.draw_batch(rng, b, which) for b in range(len(self.counts))], axis=1)
+        which, r = self.draw_strengths(rng, n_draws), self.counts.shape[-1]
+        draws = [self.draw_batch(rng, b, which, r) for b in range(len(self.counts))]
+        return np.stack(draws, axis=1)
 
     def draw_strengths(self, rng: np.random.Generator, n_draws: int) -> Integers:
         """Draws of s from its posterior, as places in ``s``."""
         return rng.choice(len(self.s), size=n_draws, p=self.weights)
 
-    def draw_batch(self, rng: np.random.Generator, batch: int, which: Integers) -> Floats:
-        """Draws of one batch's theta given a draw of s for each: shape (draws, groups, states)."""
+    def draw_batch(
+        self, rng: np.random.Generator, batch: int, which: Integers, width: int
+    ) -> Floats:
+        """Draws of one batch's theta given a draw of s for each: shape (draws, groups, states).
+
+        They are conditional: each ``width`` states that follow each other sum to one, however small
+        the probability of all of them together. With all states as the width it is theta itself.
+        """
         counts = self.counts[batch]
         out = np.empty((len(which), *counts.shape))
         for place in np.unique(which):
             rows = np.flatnonzero(which == place)
             s = float(self.s[place])
             tables = self._draw_tables(rng, batch, s, len(rows))
-            a = DirichletPosterior(self.alpha0 + tables).draw(rng)
-            out[rows] = DirichletPosterior(counts + s * _positive(a)[:, None]).draw(rng)
+            log_base = math.log(s) + draw_logs(self.alpha0 + tables, rng)[:, None]
+            seen = np.log(np.maximum(counts, 1e-300) + np.exp(log_base))
+            log_concentration = np.where(counts > 0, seen, log_base)
+            parts = log_concentration.reshape(len(rows), len(counts), -1, width)
+            out[rows] = draw_rows(parts, rng).reshape(len(rows), *counts.shape)
         return out
 
-    def _means(self) -> Floats:
+    def _means(self, totals: Floats) -> Floats:
+        """Posterior means for each value of s."""
         s = self.s[:, None, None, None]
-        totals = self.counts.sum(axis=-1, keepdims=True)
         return (self.counts + s * self.base[:, :, None]) / (totals + s)
 
     def _draw_tables(self, rng: np.random.Generator, batch: int, s: float, n: int) -> Floats:
@@ -123,56 +144,108 @@ class Hierarchy:
         prior = np.full(counts.shape[1], self.alpha0)
         if not self.is_exact[batch]:
             tables = np.empty(counts.shape[1])
-            approximate(_floats(counts), s, prior, tables)
+            approximate(np.array(counts, order="C"), s, prior, tables)
             return np.tile(tables, (n, 1))
-        drawn = np.empty((n, counts.shape[1]), np.int64)
+        drawn = np.zeros((n, counts.shape[1]), np.int64)
         draw_tables(_whole(counts), s, prior, rng.random((n, counts.shape[1])), drawn)
         return drawn.astype(float)
 
 
 def solve(counts: Floats, s: Strength, alpha0: float) -> Hierarchy:
     """The posterior of the hierarchy for counts of shape (batches, groups, states)."""
+    return solve_each([counts], s, alpha0)[0]
+
+
+def solve_each(tables: Sequence[Floats], s: Strength, alpha0: float) -> list[Hierarchy]:
+    """The posteriors of several hierarchies, all of them found in one call if s is given."""
+    if isinstance(s, Gamma):
+        return [_with_learned_strength(counts, s, alpha0) for counts in tables]
+    flat = np.concatenate([counts.ravel() for counts in tables] or [np.zeros(0)])
+    strengths = np.array([size(s, counts.shape[-1]) for counts in tables])
+    plan = _plan([counts.shape for counts in tables])
+    n_batches, n_moments = int(plan[:, 0].sum()), int((plan[:, 0] * plan[:, 2]).sum())
+    is_exact, moments = np.empty(n_batches, np.bool_), np.empty(n_moments)
+    log_evidence = np.empty(len(plan))
+    prior = np.full(int(plan[:, 2].max(initial=0)), float(alpha0))
+    solve_all(flat, plan, strengths, prior, 1, MOST_WORK, is_exact, moments, log_evidence)
+    still, base, values = (_freeze.read_only(array) for array in (flat, moments, strengths))
+    weights = _freeze.read_only(np.ones(1))
+    return [
+        Hierarchy(
+            still[at : at + counts.size].reshape(counts.shape),
+            s,
+            float(alpha0),
+            values[i : i + 1],
+            weights,
+            base[moment_at : moment_at + n * r].reshape(1, n, r),
+            evidence,
+            tuple(is_exact[batch : batch + n].tolist()),
+        )
+        for i, (counts, (n, _, r, at, batch, moment_at), evidence) in enumerate(
+            zip(tables, plan.tolist(), log_evidence.tolist(), strict=True)
+        )
+    ]
+
+
+def log_evidence_of(counts: Integers, s: float, prior: Floats) -> float:
+    """Log evidence of one table (groups, states) with any prior of the base; it must be short
+    enough to be solved exactly.
+    """
+    table = counts[None].astype(float)
+    return float(_solve_at(np.array([s]), table, prior, np.ones(1, np.bool_), 0, np.empty(0))[0])
+
+
+def _plan(shapes: Sequence[tuple[int, ...]]) -> Integers:
+    """Batches, groups and states of each table, and where counts, batches and moments start."""
+    plan, at, batch, moment_at = [], 0, 0, 0
+    for n, n_groups, r in shapes:
+        plan.append((n, n_groups, r, at, batch, moment_at))
+        at, batch, moment_at = at + n * n_groups * r, batch + n, moment_at + n * r
+    return np.array(plan, np.int64).reshape(-1, 6)
+
+
+def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float) -> Hierarchy:
     n_batches, _, r = counts.shape
     prior = np.full(r, float(alpha0))
-    if isinstance(s, Gamma):
-        values, log_weights = nodes(s, partial(_log_evidence, counts, prior), _n_free(counts))
-    else:
-        values, log_weights = np.array([size(s, r)]), np.zeros(1)
+    values, log_weights = nodes(s, partial(_log_evidence, counts, prior), _n_free(counts))
     is_exact = _can_be_exact(counts, float(values.max()), prior)
-    base, square = (np.empty((len(values), n_batches, r)) for _ in range(2))
-    log_posterior = log_weights + [
-        _moments(counts, float(value), prior, is_exact, base[i], square[i])
-        for i, value in enumerate(values)
-    ]
-    largest = log_posterior.max()
+    base = np.empty((len(values), n_batches, r))
+    log_posterior = log_weights + _solve_at(values, counts, prior, is_exact, 1, base)
+    largest = float(log_posterior.max())
     weights = np.exp(log_posterior - largest)
-    total = float(largest + np.log(weights.sum()))
-    weights /= weights.sum()
+    total = float(weights.sum())
     flags = tuple(is_exact.tolist())
-    return Hierarchy(counts, s, float(alpha0), values, weights, base, square, total, flags)
+    log_evidence = largest + math.log(total)
+    return Hierarchy(counts, s, float(alpha0), values, weights / total, base, log_evidence, flags)
+
+
+def _solve_at(
+    values: Floats, counts: Floats, prior: Floats, is_exact: Bools, order: int, moments: Floats
+) -> Floats:
+    """Fill moments (values, batches, states) of the base of one hierarchy for values of s; the log
+    evidence for each.
+    """
+    n_batches, _, r = counts.shape
+    plan = np.repeat(_plan([counts.shape]), len(values), axis=0)
+    plan[:, -1] = np.arange(len(values)) * n_batches * r
+    found = np.empty(len(values))
+    flat = np.array(counts).ravel()  # a copy: a read-only view would be compiled for again
+    solve_all(flat, plan, values, prior, order, 0.0, is_exact, moments.ravel(), found)
+    return found
+
+
+def _log_evidence(counts: Floats, prior: Floats, values: Floats) -> Floats:
+    """Log evidence for values of s, for the search of those that matter."""
+    is_exact = _can_be_exact(counts, float(values.max()), prior)
+    return _solve_at(values, counts, prior, is_exact, 0, np.empty(0))
 
 
 def _can_be_exact(counts: Floats, s: float, prior: Floats) -> Bools:
+    """For each batch, whether it can be solved exactly up to this value of s."""
     whole = _whole(counts)
     if np.any(whole != counts):
         return np.zeros(len(counts), np.bool_)
     return can_be_exact(whole, s, prior, MOST_WORK)
-
-
-def _moments(
-    counts: Floats, s: float, prior: Floats, is_exact: Bools, base: Floats, square: Floats
-) -> float:
-    """Fill E[a] and E[a^2] of every batch (batches, states); return the log evidence of all."""
-    log_evidence = float(exact_each(_whole(counts), s, prior, is_exact, base, square))
-    for b in np.flatnonzero(~is_exact):
-        log_evidence += _approximate_moments(counts[b], s, prior, base[b], square[b])
-    return log_evidence
-
-
-def _log_evidence(counts: Floats, prior: Floats, s: float) -> float:
-    """Log evidence of all batches, for the search of the values of s that matter."""
-    base, square = (np.empty((len(counts), len(prior))) for _ in range(2))
-    return _moments(counts, s, prior, _can_be_exact(counts, s, prior), base, square)
 
 
 def _n_free(counts: Floats) -> int:
@@ -180,24 +253,5 @@ def _n_free(counts: Floats) -> int:
     return int(np.maximum((counts > 0).sum(axis=-1) - 1, 0).sum())
 
 
-def _approximate_moments(
-    table: Floats, s: float, prior: Floats, mean: Floats, square: Floats
-) -> float:
-    tables = np.empty(len(prior))
-    bound = float(approximate(_floats(table), s, prior, tables))
-    total = prior + tables
-    mean[:] = total / total.sum()
-    square[:] = mean * (total + 1) / (total.sum() + 1)
-    return bound
-
-
-def _whole(table: Floats) -> Integers:
-    return np.ascontiguousarray(np.rint(table).astype(np.int64))
-
-
-def _floats(table: Floats) -> Floats:
-    return np.array(table, order="C")  # a copy: a read-only view would be compiled for again
-
-
-def _positive(a: Floats) -> Floats:
-    return np.maximum(a, np.finfo(float).tiny)
+def _whole(counts: Floats) -> Integers:
+    return np.ascontiguousarray(counts, np.int64)

@@ -62,7 +62,7 @@ def size(s: float | PerState, n_states: int) -> float:
 
 
 def nodes(
-    prior: Gamma, log_evidence: Callable[[float], float], n_free: int
+    prior: Gamma, log_evidence: Callable[[Floats], Floats], n_free: int
 ) -> tuple[Floats, Floats]:
     r"""Values of a learned s, and the log weight of each in a sum over evidence(s).
 
@@ -80,7 +80,7 @@ def nodes(
     prior
         The prior of s.
     log_evidence
-        Log of p(D | s), roughly at least.
+        Log of p(D | s) for values of s, roughly at least.
     n_free
         The evidence grows no faster than this power of s.
     """
@@ -89,7 +89,7 @@ def nodes(
     low = max(low, least)
     while True:
         u = np.linspace(low, high, N_COARSE)
-        log_posterior = _log_density(prior, u) + [log_evidence(math.exp(one)) for one in u]
+        log_posterior = _log_density(prior, u) + log_evidence(np.exp(u))
         near = np.flatnonzero(log_posterior >= log_posterior.max() - NEGLIGIBLE)
         first, last = max(near[0] - 1, 0), min(near[-1] + 1, N_COARSE - 1)
         low, high = float(u[first]), float(u[last])
