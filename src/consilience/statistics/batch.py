@@ -53,7 +53,7 @@ class CountBatch:
     shapes: Integers
     n_rows: Integers
     scale: int = 1
-    seen: tuple[Integers | None, ...] = ()
+    seen: Sequence[Integers | None] = ()
 
     def __post_init__(self) -> None:
         _freeze.own(self)

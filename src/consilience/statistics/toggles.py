@@ -17,7 +17,7 @@ from consilience.statistics.family import Family
 if TYPE_CHECKING:
     from consilience.statistics.engines.memory import Memory
 
-__all__ = ["ToggleRequest"]
+__all__ = ["ToggleRequest", "ToggleRequests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,27 @@ class ToggleRequest:
 
     def work(self, part: Memory) -> CountBatch:
         """Counts of the rows of one part."""
-        return part.toggle(self)
+        return part.toggle([self])
+
+    def merge(self, left: CountBatch, right: CountBatch) -> CountBatch:
+        """Counts of the rows of both."""
+        return left.merge(right)
+
+
+@dataclass(frozen=True, slots=True)
+class ToggleRequests:
+    """Several requests of one kind at once; the answers stand one after the other."""
+
+    requests: tuple[ToggleRequest, ...]
+
+    def empty(self, schema: Schema) -> CountBatch:
+        """Counts of no rows."""
+        none = [counts for request in self.requests for counts in request.empty(schema)]
+        return CountBatch.of(none, by_source=True)
+
+    def work(self, part: Memory) -> CountBatch:
+        """Counts of the rows of one part."""
+        return part.toggle(self.requests)
 
     def merge(self, left: CountBatch, right: CountBatch) -> CountBatch:
         """Counts of the rows of both."""

@@ -28,7 +28,7 @@ from consilience.statistics.request import Engine
 from consilience.structure.information import conditional_information
 from consilience.structure.trees import arcs_from_root, spanning_tree
 
-__all__ = ["tan"]
+__all__ = ["tan", "tan_of"]
 
 
 def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
@@ -64,6 +64,11 @@ def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
         _check.known("feature", [root], features)
     for name in variables:
         variables[name].discrete_states  # noqa: B018 - refuses a continuous variable
+    return tan_of(engine, features, target, root)
+
+
+def tan_of(engine: Engine, features: Sequence[str], target: str, root: str | None) -> DAG:
+    """The graph for some features, whose order breaks ties and says the root, without checks."""
     edges = spanning_tree(_weights(engine, features, target))
     start = 0 if root is None else features.index(root)
     parent = {child: parent for parent, child in arcs_from_root(edges, start)}

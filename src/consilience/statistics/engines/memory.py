@@ -15,7 +15,7 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Integers
 from consilience.data.table import Table
-from consilience.data.variable import Schema
+from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import (
@@ -100,49 +100,67 @@ class Memory:
             for family, names, sparse in zip(families, axes, is_sparse, strict=True)
         ]
 
-    def toggle(self, request: ToggleRequest) -> CountBatch:
-        """Counts of a family and of all its neighbors; see :class:`ToggleRequest`."""
-        family = request.family
-        self._check_toggle(request)
-        base = self._axes(family, by_source=request.by_source)
-        sizes = [self._n_states[name] for name in request.candidates]
-        largest = self._n_cells(base) * max(sizes, default=1)
-        if largest > max(SMALL_TABLE, 2 * self.table.n_rows):  # mostly empty: count what is seen
-            counts = self.count(
-                CountRequest(request.families, request.by_source, request.memory_limit)
-            )
+    def toggle(self, requests: Sequence[ToggleRequest]) -> CountBatch:
+        """Counts of families and of all their neighbors; see :class:`ToggleRequest`."""
+        for request in requests:
+            self._check_toggle(request)
+        if any(map(self._is_toggle_mostly_empty, requests)):
+            counts = [
+                counts
+                for request in requests
+                for counts in self.count(
+                    CountRequest(request.families, request.by_source, request.memory_limit)
+                )
+            ]
             return CountBatch.of(counts, by_source=True)
+        self._check_toggle_memory(requests)
+        return self._toggled(requests)
+
+    def _is_toggle_mostly_empty(self, request: ToggleRequest) -> bool:
+        cells = self._n_cells(self._axes(request.family, by_source=request.by_source))
+        states = max((self._n_states[name] for name in request.candidates), default=1)
+        return cells * states > max(SMALL_TABLE, 2 * self.table.n_rows)
+
+    def _check_toggle_memory(self, requests: Sequence[ToggleRequest]) -> None:
+        needed = 0.0
+        for request in requests:
+            states = sum(self._n_states[name] for name in request.candidates)
+            base = self._axes(request.family, by_source=request.by_source)
+            needed += 8 * self._n_cells(base) * (1 + states)
+        first = requests[0]
         _check.memory(
-            f"the family of {family.child!r} with each of {len(sizes)} more parents",
-            8 * self._n_cells(base) * sum(sizes),
-            request.memory_limit,
+            f"the family of {first.family.child!r} with each of {len(first.candidates)} more "
+            f"parents (one of {len(requests)} requests)",
+            needed,
+            first.memory_limit,
             "Use fewer parents or states, or raise memory_limit.",
         )
-        return self._toggled(request, base)
 
-    def _toggled(self, request: ToggleRequest, base: Axes) -> CountBatch:
-        family, candidates = request.family, request.candidates
-        fewer = [tuple(name for name in base if name != parent) for parent in family.parents]
-        groups = [Group(axes[:-1], (family.child,)) for axes in (base, *fewer)]
-        table = self._joints.flat([*groups, Group(base, candidates)] if candidates else groups)
-        rows = self._rows_by_source(by_source=request.by_source)
-        r = self._n_states[family.child]
-        outer = [int(self._n_cells(axes)) // (len(rows) * r) for axes in (base, *fewer)]
-        shapes = [
-            *((len(rows), q, r, 1) for q in outer),
-            *((len(rows), outer[0], r, self._n_states[name]) for name in candidates),
-        ]
-        variable = self._variables
-        parents = tuple(variable[name] for name in family.parents)
+    def _toggled(self, requests: Sequence[ToggleRequest]) -> CountBatch:
+        groups: list[Group] = []
+        shapes: list[tuple[int, int, int, int]] = []
+        children: list[Variable] = []
+        given: list[tuple[Variable, ...]] = []
+        by_source, variable, n_states = requests[0].by_source, self._variables, self._n_states
+        rows = self._rows_by_source(by_source=by_source)
+        for request in requests:
+            family, candidates = request.family, request.candidates
+            base, r = self._axes(family, by_source=by_source), n_states[family.child]
+            fewer = [tuple(name for name in base if name != parent) for parent in family.parents]
+            groups += [Group(axes[:-1], (family.child,)) for axes in (base, *fewer)]
+            groups += [Group(base, candidates)] if candidates else []
+            outer = [int(self._n_cells(axes)) // (len(rows) * r) for axes in (base, *fewer)]
+            shapes += [(len(rows), q, r, 1) for q in outer]
+            shapes += [(len(rows), outer[0], r, n_states[name]) for name in candidates]
+            parents = tuple(variable[name] for name in family.parents)
+            children += [variable[family.child]] * (len(outer) + len(candidates))
+            given += [parents, *(tuple(p for p in parents if p is not left) for left in parents)]
+            given += [(*parents, variable[name]) for name in candidates]
         return CountBatch(
-            (variable[family.child],) * len(shapes),
-            (
-                parents,
-                *(tuple(p for p in parents if p is not left) for left in parents),
-                *((*parents, variable[name]) for name in candidates),
-            ),
-            source_axis(self.schema, by_source=request.by_source),
-            _freeze.read_only(table),
+            tuple(children),
+            tuple(given),
+            source_axis(self.schema, by_source=by_source),
+            _freeze.read_only(self._joints.flat(groups)),
             _freeze.read_only(np.array(shapes, np.int64)),
             rows,
             self._scale,

@@ -1,0 +1,32 @@
+"""Scores: how well a family fits the rows."""
+
+from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu, BDs
+from consilience.structure.scores.custom import CustomScore
+from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
+from consilience.structure.scores.nml import FNML, QNML
+from consilience.structure.scores.predictive import CrossValidated, HeldOut
+from consilience.structure.scores.priors import MAP, ArcPrior, UniformPrior, VariableSelection
+from consilience.structure.scores.sources import BHD, PerSource
+
+__all__ = [
+    "AIC",
+    "BDJ",
+    "BHD",
+    "BIC",
+    "EBIC",
+    "FNML",
+    "K2",
+    "MAP",
+    "QNML",
+    "ArcPrior",
+    "BDe",
+    "BDeu",
+    "BDs",
+    "CrossValidated",
+    "CustomScore",
+    "HeldOut",
+    "LogLikelihood",
+    "PerSource",
+    "UniformPrior",
+    "VariableSelection",
+]

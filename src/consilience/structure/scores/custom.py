@@ -1,0 +1,74 @@
+"""A user's own score: a function of the counts of a family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.errors import InputError
+from consilience.statistics.batch import CountBatch
+from consilience.statistics.counts import Counts
+from consilience.structure.scores.score import Batch
+
+__all__ = ["CustomScore"]
+
+
+@dataclass(frozen=True, slots=True)
+class CustomScore:
+    """A score from a function of :class:`Counts`, called once for each family.
+
+    ``counts.values`` has the shape (sources, parent states, states), with one source if they are
+    pooled. A family with very many parent states comes with those that were seen only;
+    ``counts.n_parent_states`` has the number of all, ``counts.to_dense()`` the full table.
+
+    Parameters
+    ----------
+    function
+        From the counts of a family to a finite number; higher is better.
+    name
+        What errors and records call it.
+    by_source
+        Whether the function wants the sources apart.
+    score_equivalent
+        Whether it gives equivalent graphs the same score; searches over classes need that.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> def seen(counts):
+    ...     return -float((counts.values > 0).sum())
+    >>> table = cs.read({"x": ["a", "b", "b"]})
+    >>> cs.score(cs.DAG(nodes=["x"]), table, cs.CustomScore(seen, name="cells"))
+    -2.0
+    """
+
+    function: Callable[[Counts], float]
+    name: str = "custom"
+    by_source: bool = False
+    score_equivalent: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"CustomScore: function must be a function of Counts, got {self.function!r}.",
+                parameter="function",
+            )
+
+    def local(self, batch: Batch) -> Floats:
+        """What the function says of each family."""
+        return np.array([self._of(one) for one in CountBatch.of(batch, by_source=self.by_source)])
+
+    def _of(self, counts: Counts) -> float:
+        value: object = self.function(counts)
+        if isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value):
+            return float(value)
+        family = counts.family
+        raise InputError(
+            f"the score {self.name!r} must give a finite number, got {value!r} for "
+            f"{family.child!r} given {_check.listed(family.parents)}.",
+            family=family,
+        )

@@ -1,0 +1,224 @@
+r"""Greedy search over equivalence classes (GES).
+
+From the class of the graph without arcs the best insertion is made until none gains, then the best
+deletion, then the best turn; and again, until no move of any kind gains. Moves are of a whole class
+at once (:mod:`consilience.structure.searches.class_moves`): what one member hides another shows, so
+there are far fewer local optima than for single graphs. With a score that is consistent, enough
+rows and a distribution that has just the independences of some graph, insertions and deletions
+alone end in that graph's class.
+
+The moves at a node are found anew only when the arcs and edges at it or at a node joined to it have
+changed.
+
+References
+----------
+D. M. Chickering (2002). Optimal structure identification with greedy search. JMLR 3.
+A. Hauser, P. Bühlmann (2012). Characterization and greedy learning of interventional Markov
+equivalence classes of directed acyclic graphs. JMLR 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import cycle, islice
+
+import numpy as np
+
+from consilience import _check
+from consilience.errors import InputError
+from consilience.structure.scores.score import Score
+from consilience.structure.searches.class_moves import (
+    DELETE,
+    INSERT,
+    TURN,
+    ClassMove,
+    Kind,
+    families,
+)
+from consilience.structure.searches.classes import EquivalenceClass, class_of, is_acyclic
+from consilience.structure.searches.hill_climb import TIE
+from consilience.structure.searches.local import LocalScores
+from consilience.structure.searches.starts import start_of
+from consilience.structure.searches.task import SearchResult, Step, Task
+
+__all__ = ["GES"]
+
+FAMILIES_AT_ONCE = 256
+"""Families whose neighbors are scored between two looks at the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class GES:
+    """Greedy equivalence search: the best insertion, deletion or turn of a class until none gains.
+
+    The score must be the same for all graphs of a class. Gains within 1e-9 of the largest local
+    score are ties and go to the first arc in the order of the variables' names. Nothing is random.
+
+    Required and forbidden arcs and tiers leave of each class the members that respect them, which
+    Meek's rules complete. All moves are then still between classes that have such members, but some
+    that only other members would show may be missed.
+
+    Parameters
+    ----------
+    max_parents
+        Most parents of a node; no limit if None.
+    turning
+        Whether arcs are turned as well; a wrong direction is often beyond one insertion or
+        deletion.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"x": list("aabb") * 10, "y": list("aabb") * 10, "z": list("abab") * 10})
+    >>> cs.search(table, search=cs.GES()).cpdag.undirected  # z says nothing about x and y
+    (('x', 'y'),)
+    """
+
+    max_parents: int | None = None
+    turning: bool = True
+
+    def __post_init__(self) -> None:
+        if self.max_parents is not None:
+            _check.whole("GES", at_least=0, max_parents=self.max_parents)
+        if not isinstance(self.turning, bool):
+            raise InputError(
+                f"GES: turning must be True or False, got {self.turning!r}.", parameter="turning"
+            )
+
+    def search(self, task: Task) -> SearchResult:
+        """A graph of the best class found."""
+        _check_equivalent(task.score)
+        scores = task.local_scores(self.max_parents)
+        climber = _ClassClimber(task, scores)
+        trace: list[Step] = []
+        stopped_by = "optimum"
+        try:
+            climber.place()
+            self._climb(task, climber, trace)
+            if task.clock.is_over():
+                stopped_by = "seconds"
+        except KeyboardInterrupt:
+            stopped_by = "interrupt"
+        return task.result(scores, climber.graph, trace=trace, stopped_by=stopped_by)
+
+    def _climb(self, task: Task, climber: _ClassClimber, trace: list[Step]) -> None:
+        kinds = (INSERT, DELETE, TURN) if self.turning else (INSERT, DELETE)
+        in_vain = 0
+        for kind in cycle(kinds):
+            n_moves = climber.climb(kind)
+            trace.append(climber.reached(f"{kind.name}: {n_moves} moves"))
+            in_vain = 0 if n_moves else in_vain + 1
+            if in_vain == len(kinds) or task.clock.is_over():
+                return
+
+
+class _ClassClimber:
+    """A class on its way, with the moves known at each node."""
+
+    def __init__(self, task: Task, scores: LocalScores) -> None:
+        self._task = task
+        self._scores = scores
+        self._constraints = None if _is_free(task) else task.constraints
+        self.graph = start_of(None, task, scores)
+        self._state = class_of(self.graph, self._constraints)
+        self._known: dict[tuple[str, int], list[ClassMove]] = {}
+        self._score = 0.0
+        self._tie = TIE
+
+    def place(self) -> None:
+        """Begin at the class of the graph of the required arcs."""
+        self._scores.prepare(enumerate(self.graph))
+        local = [self._scores.toggled(y, mask)[y] for y, mask in enumerate(self.graph)]
+        self._score = float(sum(local))
+        self._tie = TIE * max(1.0, float(np.abs(local).max(initial=0.0)))
+
+    def climb(self, kind: Kind) -> int:
+        """Make the best move of a kind until none gains; return how many there were."""
+        n_moves = 0
+        while self._make_move(kind):
+            n_moves += 1
+            self._task.clock.tell(None, lambda: f"score {self._score:.2f}")
+        return n_moves
+
+    def reached(self, note: str) -> Step:
+        """An entry for the trace."""
+        return Step(self._score, self._scores.n_scored, note)
+
+    def _make_move(self, kind: Kind) -> bool:
+        if not self._list_moves(kind):
+            return False
+        for move in self._candidates(kind):
+            graph = kind.result(self._state, move)
+            if graph is not None and (self._constraints is None or is_acyclic(graph)):
+                self._accept(graph, move)
+                return True
+        return False
+
+    def _list_moves(self, kind: Kind) -> bool:
+        """Find the moves at nodes where they are not known; return whether there was time."""
+        stale = [y for y in range(len(self.graph)) if (kind.name, y) not in self._known]
+        asked = iter([family for y in stale for family in families(self._state, y)])
+        while some := list(islice(asked, FAMILIES_AT_ONCE)):
+            if self._task.clock.is_over():
+                return False
+            self._scores.prepare(some)
+        for y in stale:
+            self._known[kind.name, y] = self._moves(kind, y)
+        return not self._task.clock.is_over()
+
+    def _moves(self, kind: Kind, y: int) -> list[ClassMove]:
+        required = self._task.constraints.required
+        found = kind.moves(self._state, self._scores, y, self._tie)
+        if kind is DELETE and self._constraints is not None:
+            return sorted(move for move in found if not required[move.x, y])
+        return sorted(found)
+
+    def _candidates(self, kind: Kind) -> Iterator[ClassMove]:
+        """Moves by falling gain, those that tie by number."""
+        tied: list[ClassMove] = []
+        for move in merge(*(self._known[kind.name, y] for y in range(len(self.graph)))):
+            if tied and move.loss > tied[0].loss + self._tie:
+                yield from sorted(tied, key=lambda move: move[1:])
+                tied = []
+            if kind.is_blocked(self._state, move):
+                tied.append(move)
+        yield from sorted(tied, key=lambda move: move[1:])
+
+    def _accept(self, graph: list[int], move: ClassMove) -> None:
+        before, self._state = self._state, class_of(graph, self._constraints)
+        self.graph = graph
+        self._score -= move.loss
+        changed = _changed(before, self._state)
+        for key in [key for key in self._known if changed >> key[1] & 1]:
+            del self._known[key]
+
+
+def _changed(before: EquivalenceClass, after: EquivalenceClass) -> int:
+    """The nodes whose arcs or edges changed, and the nodes joined to them."""
+    mask = 0
+    for node, adjacent in enumerate(after.adjacent):
+        if (
+            before.parents[node] != after.parents[node]
+            or before.neighbors[node] != after.neighbors[node]
+            or before.children[node] != after.children[node]
+        ):
+            mask |= 1 << node | adjacent | before.adjacent[node]
+    return mask
+
+
+def _is_free(task: Task) -> bool:
+    """Whether every arc is allowed and none is required."""
+    p = len(task.names)
+    return int(task.constraints.allowed.sum()) == p * (p - 1)
+
+
+def _check_equivalent(score: Score) -> None:
+    if not getattr(score, "score_equivalent", False):
+        raise InputError(
+            f"GES goes from one equivalence class to another, and {score!r} differs between the "
+            "graphs of a class. Use a score that does not, such as BIC() or BDeu(), or the search "
+            "HillClimb().",
+            score=score,
+        )

@@ -1,0 +1,192 @@
+"""A* over the sets of variables that come first in an order; see ``a_star.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from consilience._typing import Floats, Integers
+from consilience.errors import MemoryLimitError
+from consilience.kernels.orders import (
+    EMPTY,
+    GOAL,
+    NO_ROOM,
+    NOTHING_LEFT,
+    expand,
+    fill_pattern,
+    find,
+    rehash,
+    with_free,
+)
+from consilience.structure.searches.orders import OrderProblem
+from consilience.structure.searches.parent_sets import ParentSets
+from consilience.structure.searches.story import beat
+from consilience.structure.searches.task import Clock
+
+__all__ = ["grouped", "shortest_order"]
+
+LARGEST_GROUP = 20
+"""Variables of a group; its patterns double with each."""
+
+MOST_STATES = 1 << 25
+"""Sets of variables kept: 2 GiB with the hash table and the heap."""
+
+FIRST_ROOM = 1 << 12
+"""Places of the hash table and of the heap at first; they double when there is no room left."""
+
+STEPS = 20_000
+"""States taken off the heap before the clock is looked at."""
+
+
+def grouped(
+    problem: OrderProblem, families: Sequence[ParentSets], grid: float
+) -> tuple[OrderProblem, Integers]:
+    """The problem with its members sorted by group, and the first member of each group.
+
+    Members that want each other as parents belong together: their conflict is then in the bound.
+    The strongest conflicts are joined first, as long as a group does not get too large.
+    """
+    n = len(problem.members)
+    group = {x: [x] for x in range(n)}
+    for one, other in _conflicts(problem) if n > LARGEST_GROUP else []:
+        mine, theirs = group[one], group[other]
+        if mine is not theirs and len(mine) + len(theirs) <= LARGEST_GROUP:
+            mine += theirs
+            group |= dict.fromkeys(theirs, mine)
+    packed: list[list[int]] = []
+    for part in sorted({id(one): one for one in group.values()}.values(), key=len, reverse=True):
+        room = [one for one in packed if len(one) + len(part) <= LARGEST_GROUP]
+        (room[0] if room else _new(packed)).extend(sorted(part))
+    members = [problem.members[x] for one in packed for x in one]
+    first = np.cumsum([0, *map(len, packed)]).astype(np.int64)
+    return OrderProblem.among(members, families, grid), first
+
+
+def shortest_order(
+    problem: OrderProblem, first: Integers, bound: float, clock: Clock
+) -> list[int] | None:
+    """The order of least cost, as places among the members; None if no cost is below the bound."""
+    facts = problem.start, problem.sets, problem.costs
+    starts, patterns = _patterns(problem, first)
+    root, n = int(with_free(*facts, 0)), len(problem.members)
+    if _least_cost(root, first, starts, patterns) >= bound:
+        return None
+    states = _States(root)
+    while True:
+        said = expand(
+            *facts,
+            first,
+            starts,
+            patterns,
+            bound,
+            states.keys,
+            states.cost_of,
+            states.came_from,
+            states.came_by,
+            states.heap_rank,
+            states.heap_key,
+            states.counters,
+            STEPS,
+        )
+        if said == GOAL:
+            return _traced(problem, states)
+        if said == NOTHING_LEFT:
+            return None
+        if said == NO_ROOM:
+            states.grow(n)
+        beat(clock, None, lambda: f"{states.counters[0]:,} sets of {n} variables")
+
+
+def _conflicts(problem: OrderProblem) -> list[tuple[int, int]]:
+    """Pairs of members, the strongest conflict first: what the one loses that gives way."""
+    n = len(problem.members)
+    everyone = (1 << n) - 1
+    loss = {}
+    for one, other in combinations(range(n), 2):
+        rest = everyone ^ 1 << one ^ 1 << other
+        lost = problem.cheapest(one, rest), problem.cheapest(other, rest)
+        loss[one, other] = (-min(lost), -max(lost))
+    return sorted(loss, key=lambda pair: (loss[pair], pair))
+
+
+def _new(groups: list[list[int]]) -> list[int]:
+    groups.append([])
+    return groups[-1]
+
+
+def _patterns(problem: OrderProblem, first: Integers) -> tuple[Integers, Floats]:
+    """Patterns of all groups, one after the other, and where each begins."""
+    found = []
+    for begin, end in pairwise(map(int, first)):
+        size = end - begin
+        found.append(np.empty(1 << size))
+        fill_pattern(problem.start, problem.sets, problem.costs, begin, size, found[-1])
+    return np.cumsum([0, *map(len, found)]).astype(np.int64), np.concatenate(found)
+
+
+def _least_cost(placed: int, first: Integers, starts: Integers, patterns: Floats) -> float:
+    parts = zip(first, np.diff(first), starts, strict=False)
+    return float(sum(patterns[start + (placed >> a & (1 << n) - 1)] for a, n, start in parts))
+
+
+class _States:
+    """The sets of variables that were reached, in a hash table, and the heap of those waiting."""
+
+    def __init__(self, root: int) -> None:
+        self._make_table(FIRST_ROOM)
+        self.counters = np.array([1, 1], np.int64)
+        self.heap_rank, self.heap_key = np.zeros(FIRST_ROOM), np.zeros(FIRST_ROOM, np.int64)
+        at = find(self.keys, root)
+        self.keys[at], self.cost_of[at] = root, 0.0
+        self.came_from[at], self.came_by[at] = EMPTY, 0
+        self.heap_key[0] = root
+
+    def _make_table(self, size: int) -> None:
+        self.keys = np.full(size, EMPTY, np.int64)
+        self.cost_of = np.empty(size)
+        self.came_from = np.empty(size, np.int64)
+        self.came_by = np.empty(size, np.int8)
+
+    def grow(self, n: int) -> None:
+        """Make room where there is none for the states that follow one more."""
+        if max(self.counters) > MOST_STATES:
+            raise MemoryLimitError(
+                f"A* needs more than {MOST_STATES:,} sets of variables to prove which graph is "
+                "best. Lower max_parents, forbid arcs, give it seconds=, or use cs.OrderSearch() "
+                "or cs.HillClimb().",
+                limit=MOST_STATES,
+            )
+        if 2 * (self.counters[0] + n) > len(self.keys):
+            old = self.keys, self.cost_of, self.came_from, self.came_by
+            self._make_table(2 * len(self.keys))
+            rehash(*old, self.keys, self.cost_of, self.came_from, self.came_by)
+        if self.counters[1] + n > len(self.heap_key):
+            self.heap_rank = np.append(self.heap_rank, np.zeros(len(self.heap_rank)))
+            self.heap_key = np.append(self.heap_key, np.zeros(len(self.heap_key), np.int64))
+
+
+def _traced(problem: OrderProblem, states: _States) -> list[int]:
+    """The order that led to the goal."""
+    placed = (1 << len(problem.members)) - 1
+    order: list[int] = []
+    while placed != EMPTY:
+        at = find(states.keys, placed)
+        before = int(states.came_from[at])
+        begin = [] if before == EMPTY else [int(states.came_by[at]) % 64]
+        begun = max(before, 0) | sum(1 << x for x in begin)
+        order = [*begin, *_free(problem, begun, placed), *order]
+        placed = before
+    return order
+
+
+def _free(problem: OrderProblem, placed: int, end: int) -> list[int]:
+    """Members that follow at once because their cheapest set of all fits, until ``end``."""
+    order: list[int] = []
+    while placed != end:
+        for x in range(len(problem.members)):
+            if end >> x & 1 and not placed >> x & 1 and problem.cheapest(x, placed) == 0:
+                order.append(x)
+                placed |= 1 << x
+    return order

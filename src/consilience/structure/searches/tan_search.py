@@ -1,0 +1,53 @@
+"""Tree-augmented naive Bayes as a search; the method is in ``structure/tan.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from consilience import _check
+from consilience.structure.searches.chow_liu import refuse_constraints
+from consilience.structure.searches.local import LocalScores
+from consilience.structure.searches.story import Story, beat, told
+from consilience.structure.searches.task import SearchResult, Task
+from consilience.structure.tan import tan_of
+
+__all__ = ["TANSearch"]
+
+
+@dataclass(frozen=True, slots=True)
+class TANSearch:
+    """Tree-augmented naive Bayes: the target is a parent of all features, and they form a tree.
+
+    The tree is the one of largest likelihood; the score of the search does not matter. Constraints
+    are refused. Unlike :func:`tan`, ties and the root go by name and not by the order of the
+    columns. If the search is interrupted, the result is naive Bayes.
+
+    Parameters
+    ----------
+    target
+        The class.
+    root
+        The feature that has no parent but the target; the first name if not given.
+    """
+
+    target: str
+    root: str | None = None
+
+    def search(self, task: Task) -> SearchResult:
+        """The graph of tree-augmented naive Bayes."""
+        refuse_constraints("TANSearch", task)
+        _check.known("variable", [self.target], task.names)
+        features = [name for name in task.names if name != self.target]
+        if self.root is not None:
+            _check.known("feature", [self.root], features)
+        scores = task.local_scores(None)
+        target = task.names.index(self.target)
+        naive = [0 if i == target else 1 << target for i in range(len(task.names))]
+        story = Story(naive)
+        return told(task, scores, story, lambda: self._work(task, scores, story, features))
+
+    def _work(self, task: Task, scores: LocalScores, story: Story, features: Sequence[str]) -> None:
+        beat(task.clock, 0.0, lambda: "weighing pairs")
+        dag = tan_of(task.engine, features, self.target, self.root)
+        story.keep(task.to_parents(dag), scores, "tree")

@@ -1,0 +1,178 @@
+"""What every search is given, and what it gives back.
+
+Variables are numbered in the order of their names, so that ties, which are broken by number, do not
+depend on the order of the columns. A set of parents is a whole number whose bit ``i`` stands for
+variable ``i``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from consilience.graph.cpdag import CPDAG
+from consilience.graph.dag import DAG
+from consilience.statistics.request import Engine
+from consilience.structure.scores.score import Score
+from consilience.structure.searches.constraints import Constraints
+from consilience.structure.searches.local import LocalScores
+
+__all__ = ["Clock", "Progress", "Search", "SearchResult", "Step", "Task"]
+
+Progress: TypeAlias = Callable[[float | None, str], None]
+"""Called now and then with the share that is done (None if nobody knows) and what was reached."""
+
+SECONDS_BETWEEN_REPORTS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of a trace: what was reached, after how much work."""
+
+    score: float
+    n_scored: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchResult:
+    """What a search found, and how.
+
+    Attributes
+    ----------
+    dag
+        The best graph; nodes in the order of the table's variables.
+    cpdag
+        Its equivalence class.
+    score
+        Score of the graph: the sum over its families.
+    trace
+        What was reached on the way, best last; long ones are thinned.
+    n_scored
+        Number of families that were scored.
+    stopped_by
+        Why the search ended: ``"optimum"`` (of its kind: local or exact), ``"seconds"`` or
+        ``"interrupt"``.
+    seconds
+        Time it took.
+    notes
+        What the reader should know, such as families left out because they were too large.
+    """
+
+    dag: DAG
+    cpdag: CPDAG
+    score: float
+    trace: tuple[Step, ...]
+    n_scored: int
+    stopped_by: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"SearchResult(score {self.score:.6g}, {len(self.dag.arcs)} arcs, "
+            f"{self.n_scored} families scored, stopped by {self.stopped_by})"
+        )
+
+
+class Clock:
+    """The budget of one search and its line to whoever watches."""
+
+    def __init__(self, seconds: float | None = None, progress: Progress | None = None) -> None:
+        self._start = time.monotonic()
+        self._end = float("inf") if seconds is None else self._start + seconds
+        self._progress = progress
+        self._last = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return time.monotonic() - self._start
+
+    def is_over(self) -> bool:
+        """Whether the budget is used up."""
+        return time.monotonic() >= self._end
+
+    def tell(self, share: float | None, reached: Callable[[], str]) -> None:
+        """Report progress, but not more often than a person can read."""
+        if self._progress is None:
+            return
+        now = time.monotonic()
+        if now - self._last >= SECONDS_BETWEEN_REPORTS:
+            self._last = now
+            self._progress(share, reached())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """The question a search has to answer: rows, score, constraints, chance and time."""
+
+    engine: Engine
+    score: Score
+    constraints: Constraints
+    rng: np.random.Generator
+    clock: Clock
+    memory_limit: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables, sorted; positions in it are the numbers that searches work with."""
+        return self.constraints.names
+
+    def local_scores(self, max_parents: int | None = None) -> LocalScores:
+        """A fresh cache of local scores for one search."""
+        return LocalScores(
+            self.engine,
+            self.score,
+            self.constraints,
+            max_parents=max_parents,
+            memory_limit=self.memory_limit,
+        )
+
+    def result(
+        self,
+        scores: LocalScores,
+        parents: Sequence[int],
+        *,
+        trace: Sequence[Step],
+        stopped_by: str,
+    ) -> SearchResult:
+        """The record of a search that ends at the graph with these sets of parents."""
+        dag = self.to_dag(parents)
+        return SearchResult(
+            dag,
+            CPDAG.of(dag),
+            scores.total(parents),
+            tuple(trace),
+            scores.n_scored,
+            stopped_by,
+            self.clock.seconds,
+            scores.notes(),
+        )
+
+    def to_dag(self, parents: Sequence[int]) -> DAG:
+        """The graph with these sets of parents; nodes in the order of the table."""
+        names = self.names
+        family = {
+            names[child]: [names[i] for i in range(len(names)) if mask >> i & 1]
+            for child, mask in enumerate(parents)
+        }
+        nodes = [name for name in self.engine.schema.variables if name in family]
+        return DAG([(parent, node) for node in nodes for parent in family[node]], nodes)
+
+    def to_parents(self, dag: DAG) -> list[int]:
+        """Sets of parents of a graph over the same variables."""
+        place = {name: i for i, name in enumerate(self.names)}
+        return [sum(1 << place[parent] for parent in dag.parents(name)) for name in self.names]
+
+
+class Search(Protocol):
+    """How graphs are looked through."""
+
+    def search(self, task: Task) -> SearchResult:
+        """The best graph found, with the story of the search."""
+        ...

@@ -1,0 +1,178 @@
+"""Scores of several sources: separate sums, and the hierarchy against exact fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hierarchy_oracles import rational, two_states
+from score_data import read, rows_of
+
+import consilience as cs
+from consilience.statistics.counts import Counts
+from consilience.structure.scores import sources
+from consilience.structure.scores.sources import _solved
+
+
+def local(score, *counts):
+    return score.local(counts)[0]
+
+
+def small_table(seed, n_rows=14):
+    """Two variables of two and three states in up to three sources."""
+    rng = np.random.default_rng(seed)
+    n_sources = int(rng.integers(1, 4))
+    return cs.read(
+        {
+            "x": rng.integers(0, 2, n_rows).astype(str),
+            "y": rng.integers(0, 3, n_rows).astype(str),
+            "source": np.array([f"f{i % n_sources}" for i in range(n_rows)]),
+        },
+        source="source",
+        states={"x": ["0", "1"], "y": ["0", "1", "2"]},
+    )
+
+
+@pytest.mark.parametrize("score", [cs.BDeu(2), cs.BIC(), cs.QNML()], ids=repr)
+def test_separate_parameters_are_a_sum_over_the_sources(score):
+    rows = rows_of(90)
+    dag = cs.DAG.parse("[a][b|a][c|a:b]")
+    parts = [
+        {name: column[rows["source"] == f] for name, column in rows.items()}
+        for f in ("f0", "f1", "f2")
+    ]
+    apart = sum(cs.score(dag, read(part), score) for part in parts)
+    assert cs.score(dag, read(rows), cs.PerSource(score)) == pytest.approx(apart, rel=1e-12)
+
+
+def test_without_sources_there_is_nothing_to_separate():
+    table = cs.read({"x": ["a", "b", "b"], "y": ["a", "a", "b"]})
+    dag = cs.DAG([("x", "y")])
+    assert cs.score(dag, table, cs.PerSource(cs.K2())) == cs.score(dag, table, cs.K2())
+
+
+def test_separate_counts_have_the_rows_of_their_source():
+    seen = []
+    score = cs.CustomScore(lambda counts: seen.append(float(counts.n_rows.sum())) or 0.0)
+    cs.score(cs.DAG(nodes=["a"]), read(rows_of(90)), cs.PerSource(score))
+    assert sum(seen) == 90
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("score", [cs.BHD(), cs.PerSource(cs.K2())], ids=repr)
+def test_what_compares_sources_cannot_be_applied_to_each(score):
+    with pytest.raises(ValueError, match="PerSource: the score of one source's counts cannot be"):
+        cs.PerSource(score)
+
+
+def test_a_class_is_no_score():
+    with pytest.raises(ValueError, match=r"PerSource: score must be a choice such as cs.BDeu\(\)"):
+        cs.PerSource(cs.BDeu)
+
+
+# The hierarchical score.
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("s", "ess"), [(10, 10), (Fraction(1, 2), 3), (40, Fraction(1, 4))])
+def test_the_hierarchical_score_is_a_quotient_of_exact_evidences(seed, s, ess):
+    table = small_table(seed)
+    (counts,) = cs.count(table, cs.Family("y", ("x",)), by_source=True)
+    joint = counts.table.reshape(len(counts.table), -1)
+    expected = (
+        rational(joint, Fraction(s), Fraction(ess) / 6)[-1]
+        - rational(counts.table.sum(axis=2), Fraction(s), Fraction(ess) / 2)[-1]
+    )
+    found = local(cs.BHD(s=float(s), ess=float(ess)), counts)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_directions_of_an_arc_have_the_evidence_of_the_joint_table(seed):
+    table = small_table(seed)
+    (counts,) = cs.count(table, cs.Family("y", ("x",)), by_source=True)
+    joint = rational(counts.table.reshape(len(counts.table), -1), Fraction(10), Fraction(10, 6))
+    for arc in (("x", "y"), ("y", "x")):
+        found = cs.score(cs.DAG([arc]), table, cs.BHD())
+        assert found == pytest.approx(joint[-1], rel=1e-12)
+
+
+def test_larger_counts_agree_with_quadrature():
+    table = cs.read(
+        {"f": {"x": ["a", "b"], "n": [200, 60]}, "g": {"x": ["a", "b"], "n": [5, 31]}}, weight="n"
+    )
+    (counts,) = cs.count(table, cs.Family("x"), by_source=True)
+    expected = two_states(counts.table[:, 0], 10.0, 5.0)[-1]
+    assert local(cs.BHD(), counts) == pytest.approx(expected, rel=1e-10)
+
+
+def test_joint_states_never_seen_are_one_state_with_their_prior_together():
+    table = np.zeros((2, 7), np.int64)
+    table[:, [1, 3, 6]] = [[4, 1, 0], [2, 2, 5]]
+    expected = rational(table, Fraction(3), Fraction(5, 7))[-1]
+    assert cs.BHD(s=3, ess=5)._log_evidence(table, 7.0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_with_one_row_a_source_the_strength_does_not_matter():
+    table = cs.read({f: {"x": [x], "y": [y]} for f, x, y in ("fab", "gbb", "haa")})
+    dag = cs.DAG([("x", "y")])
+    found = [cs.score(dag, table, cs.BHD(s=s)) for s in (0.1, 10.0, 1e4)]
+    assert found == pytest.approx([cs.score(dag, table, cs.BDeu(ess=10))] * 3, rel=1e-9)
+
+
+def test_a_very_large_strength_pools_the_sources():
+    table = read(rows_of(100))
+    dag = cs.DAG.parse("[a][b|a][c|a:b]")
+    assert cs.score(dag, table, cs.BHD(s=1e9, ess=4)) == pytest.approx(
+        cs.score(dag, table, cs.BDeu(ess=4)), rel=1e-6
+    )
+
+
+def test_a_source_without_rows_changes_nothing():
+    table = read(rows_of(60))
+    (counts,) = cs.count(table, cs.Family("c", ("a",)), by_source=True)
+    more = cs.Variable("source", (*counts.sources, "empty"))
+    wider = Counts(
+        counts.child,
+        counts.given,
+        more,
+        np.concatenate([counts.table, np.zeros((1, 2, 2), np.int64)]),
+        np.append(counts.n_rows, 0),
+    )
+    assert local(cs.BHD(), wider) == pytest.approx(local(cs.BHD(), counts), rel=1e-13)
+
+
+def test_equal_tables_are_solved_once():
+    _solved.cache_clear()
+    table = read(rows_of(60))
+    for graph in ("[a][b|a][c|a:b]", "[c][b|c][a|b:c]", "[b][a|b][c|a:b]"):
+        cs.score(cs.DAG.parse(graph), table, cs.BHD())
+    assert _solved.cache_info().misses <= 7 + 1  # sets of variables, and no variable at all
+
+
+def test_large_tables_are_not_remembered(monkeypatch):
+    table = read(rows_of(60))
+    dag = cs.DAG.parse("[a][b|a][c|a:b]")
+    expected = cs.score(dag, table, cs.BHD())
+    _solved.cache_clear()
+    monkeypatch.setattr(sources, "MOST_KEPT", -1)
+    assert cs.score(dag, table, cs.BHD()) == expected
+    assert _solved.cache_info().currsize == 0
+
+
+def test_a_family_that_takes_too_long_is_refused_with_the_choices(monkeypatch):
+    monkeypatch.setattr(sources, "MOST_WORK", 1.0)
+    _solved.cache_clear()
+    with pytest.raises(ValueError, match=r"evidence of 'a' given none") as caught:
+        cs.score(cs.DAG.parse("[a][b|a]"), read(rows_of(60)), cs.BHD())
+    _solved.cache_clear()
+    assert "max_parents" in str(caught.value)
+    assert "cs.PerSource(cs.BDeu())" in str(caught.value)
+    assert caught.value.culprits["family"] == cs.Family("a")
+
+
+@pytest.mark.parametrize("parameters", [{"s": 0}, {"ess": -1}, {"s": float("nan")}])
+def test_strength_and_prior_are_positive(parameters):
+    with pytest.raises(ValueError, match=r"BHD: (s|ess) must be positive"):
+        cs.BHD(**parameters)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from search_oracles import FOUR, random_rows, scores_of_all
+
+import consilience as cs
+from consilience.errors import UnknownNameError
+
+TREES = [
+    dag
+    for dag in FOUR
+    if len(dag.arcs) == 3 and all(len(dag.parents(node)) <= 1 for node in dag.nodes)
+]
+FORESTS = [dag for dag in FOUR if all(len(dag.parents(node)) <= 1 for node in dag.nodes)]
+
+
+def edges(dag):
+    return set(map(frozenset, dag.arcs))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_tree_has_a_larger_likelihood(seed):
+    table = random_rows("ABCD", seed)
+    found = cs.search(table, score=cs.LogLikelihood(), search=cs.ChowLiu())
+    assert len(found.dag.arcs) == 3
+    assert found.score == pytest.approx(scores_of_all(TREES, table, cs.LogLikelihood()).max())
+
+
+@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(), cs.AIC()], ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_forest_has_a_better_score(score, seed):
+    table = random_rows("ABCD", seed, n_rows=60)
+    found = cs.search(table, score=score, search=cs.ChowLiu(forest=True))
+    assert found.score == pytest.approx(scores_of_all(FORESTS, table, score).max(), rel=1e-9)
+
+
+def test_a_tree_is_whole_where_a_forest_is_not():
+    rng = np.random.default_rng(1)
+    columns = {name: rng.integers(0, 2, 300) for name in "abc"}
+    table = cs.read(
+        {name: column.astype(str).tolist() for name, column in columns.items()}
+        | {"d": columns["a"].astype(str).tolist()}
+    )
+    assert len(cs.learn(table, search=cs.ChowLiu()).arcs) == 3
+    assert cs.learn(table, search=cs.ChowLiu(forest=True)).arcs == (("a", "d"),)
+
+
+def test_the_score_does_not_change_the_tree():
+    table = random_rows("ABCD", 2)
+    trees = [cs.learn(table, score=s, search=cs.ChowLiu()) for s in (cs.BIC(), cs.K2())]
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize("root", "ABCD")
+def test_all_arcs_lead_away_from_the_root(root):
+    table = random_rows("ABCD", 1)
+    found = cs.learn(table, search=cs.ChowLiu(root=root))
+    assert found.parents(root) == ()
+    assert all(len(found.parents(node)) == 1 for node in "ABCD" if node != root)
+    assert edges(found) == edges(cs.learn(table, search=cs.ChowLiu()))
+
+
+def test_without_a_root_the_first_name_is_it():
+    frame = random_rows("ABCD", 1).to_frame()
+    assert cs.learn(cs.read(frame[["D", "B", "A", "C"]]), search=cs.ChowLiu()).parents("A") == ()
+
+
+def test_a_forest_has_the_root_in_its_tree_and_the_first_name_elsewhere():
+    rows = [(a, a, c, c) for a, c in product("01", repeat=2)] * 10
+    table = cs.read(dict(zip("abcd", map(list, zip(*rows, strict=True)), strict=True)))
+    found = cs.learn(table, search=cs.ChowLiu(root="d", forest=True))
+    assert set(found.arcs) == {("d", "c"), ("a", "b")}
+
+
+def test_tan_as_a_search_is_tan():
+    table = random_rows("ABCD", 3)
+    found = cs.search(table, search=cs.TANSearch("C", root="B"))
+    assert found.dag == cs.tan(table, "C", root="B")
+    assert cs.learn(table, search=cs.TANSearch("C")) == cs.tan(table, "C", root="A")
+
+
+def test_unknown_names_are_refused():
+    table = random_rows("ABCD", 3)
+    with pytest.raises(UnknownNameError, match="unknown variable 'X'"):
+        cs.learn(table, search=cs.ChowLiu(root="X"))
+    with pytest.raises(UnknownNameError, match="unknown variable 'X'"):
+        cs.learn(table, search=cs.TANSearch("X"))
+    with pytest.raises(UnknownNameError, match="unknown feature 'C'"):
+        cs.learn(table, search=cs.TANSearch("C", root="C"))
