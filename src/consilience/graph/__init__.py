@@ -1,5 +1,6 @@
-"""Graphs: DAGs and their equivalence classes, separation, distances, random graphs."""
+"""Graphs: DAGs, their equivalence classes, separation, distances, comparison, random graphs."""
 
+from consilience.graph.comparison import GraphComparison, v_structures
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.graph.distance import Confusion, confusion, shd, shd_dags
@@ -11,6 +12,7 @@ __all__ = [
     "CPDAG",
     "DAG",
     "Confusion",
+    "GraphComparison",
     "all_dags",
     "confusion",
     "count_dags",
@@ -21,4 +23,5 @@ __all__ = [
     "shd",
     "shd_dags",
     "uniform_dag",
+    "v_structures",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
@@ -17,19 +17,14 @@ from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import picture as pic
-from consilience.show.boxes import Point
-from consilience.show.picture import COLORS, curve
+from consilience.show.patches import MARGIN, draw_arc, draw_node, frame, inches
+from consilience.show.picture import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_graph", "plot_sources"]
-
-HEAD = 8.0  # length of an arrow head, in units of the layout
-MARGIN = 8.0
-UNITS_PER_INCH = 100.0
-MAX_INCHES = 40.0
 
 STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers too
     "#0072B2",
@@ -70,18 +65,16 @@ def plot_graph(model: DAG | Network, ax: Axes | None = None) -> Axes:
     """
     pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_graph")
     drawn = pic.picture(model)
-    size = (drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
     if ax is None:
-        scale = min(1 / UNITS_PER_INCH, MAX_INCHES / max(size))
-        _, ax = pyplot.subplots(figsize=[each * scale for each in size], layout="constrained")
+        size = inches(drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
     for arc, points in drawn.layout.routes.items():
-        _draw_arc(ax, points, COLORS["source" if arc[0] == drawn.source else "arc"])
-    for name in drawn.labels:
-        _draw_node(ax, drawn, name)
-    ax.set_xlim(-MARGIN, size[0] - MARGIN)
-    ax.set_ylim(size[1] - MARGIN, -MARGIN)
-    ax.set_aspect("equal")
-    ax.set_axis_off()
+        draw_arc(ax, points, COLORS["source" if arc[0] == drawn.source else "arc"])
+    for name, label in drawn.labels.items():
+        kind = "source" if name == drawn.source else ""
+        fill, edge = COLORS[f"{kind} box" if kind else "box"], COLORS[kind or "border"]
+        draw_node(ax, drawn.layout.boxes[name], label, fill, edge)
+    frame(ax, drawn.layout)
     return ax
 
 
@@ -121,56 +114,6 @@ def plot_sources(
             f"plot_sources: level must lie between 0 and 1, got {level!r}.", level=level
         )
     return _draw_panels(_differences(local, str(net.source), states, level), max_panels)
-
-
-def _draw_arc(ax: Axes, points: Sequence[Point], color: str) -> None:
-    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
-    path = _check.extra("matplotlib.path", "plot", "plot_graph").Path
-    *before, (x, y) = points
-    pieces = curve([*before, (x, y - HEAD + 1)])
-    vertices = [before[0], *(point for piece in pieces for point in piece)]
-    codes = [path.MOVETO, *[path.CURVE4] * (3 * len(pieces))]
-    ax.add_patch(
-        patches.PathPatch(path(vertices, codes), fill=False, edgecolor=color, linewidth=1.0)
-    )
-    half = HEAD * 0.46
-    tip = [(x - half, y - HEAD), (x, y), (x + half, y - HEAD)]
-    ax.add_patch(patches.Polygon(tip, closed=True, facecolor=color, edgecolor="none"))
-
-
-def _draw_node(ax: Axes, drawn: pic.Picture, name: str) -> None:
-    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
-    box = drawn.layout.boxes[name]
-    is_source = name == drawn.source
-    ax.add_patch(
-        patches.FancyBboxPatch(
-            (box.left, box.top),
-            box.width,
-            box.height,
-            boxstyle="round,pad=0,rounding_size=8",
-            facecolor=COLORS["source box" if is_source else "box"],
-            edgecolor=COLORS["source" if is_source else "border"],
-            linewidth=0.9,
-            zorder=2,
-        )
-    )
-    ax.add_patch(_label(drawn.labels[name], box.x, box.y, box.width - 2 * pic.PADDING * 0.6))
-
-
-def _label(text: str, x: float, y: float, room: float) -> Any:
-    """The text as a patch in the units of the layout, centred, upside down as the axis is."""
-    outline = _check.extra("matplotlib.textpath", "plot", "plot_graph").TextPath
-    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
-    turn = _check.extra("matplotlib.transforms", "plot", "plot_graph").Affine2D
-    letters = outline((0, 0), text.replace("$", r"\$"), size=pic.FONT_SIZE)
-    capital = outline((0, 0), "H", size=pic.FONT_SIZE).get_extents()
-    extents = letters.get_extents()
-    squeeze = min(1.0, room / extents.width) if extents.width > 0 else 1.0
-    move = turn().translate(-(extents.x0 + extents.x1) / 2, -capital.height / 2)
-    move = move.scale(squeeze, -squeeze).translate(x, y)
-    return patches.PathPatch(
-        move.transform_path(letters), facecolor=COLORS["ink"], edgecolor="none", zorder=3
-    )
 
 
 def _by_source(net: Network, node: str) -> Categorical:

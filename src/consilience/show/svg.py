@@ -7,26 +7,20 @@ page.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from collections.abc import Collection, Iterable, Mapping
 
 from consilience import _check
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
+from consilience.show import marks
 from consilience.show import picture as pic
-from consilience.show.boxes import Box, Point
-from consilience.show.picture import COLORS, Picture, curve
+from consilience.show.boxes import Box
+from consilience.show.marks import LEGEND_STEP, MARGIN, TITLE_SIZE
+from consilience.show.marks import number as _n
+from consilience.show.marks import plain as _text
+from consilience.show.picture import COLORS, Picture
 
 __all__ = ["svg"]
-
-MARGIN = 16.0
-HEAD = 8.0  # length of an arrow head
-FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
-TITLE_SIZE = 17.0
-LEGEND_SIZE = 11.5
-LEGEND_STEP = 19.0
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def svg(
@@ -68,27 +62,21 @@ def svg(
     _check.known("node", sorted(chosen), drawn.labels)
     head = 0.0 if title is None else TITLE_SIZE + 14
     legend = _legend(drawn)
-    words = [30 + pic.text_width(line, LEGEND_SIZE) for _, line in legend]
-    width = max([drawn.layout.width, *words, _title_width(title)]) + 2 * MARGIN
+    words = [marks.legend_width(line) for _, line in legend]
+    words += [] if title is None else [marks.title_width(title)]
+    width = max([drawn.layout.width, *words]) + 2 * MARGIN
     foot = 12.0 + LEGEND_STEP * len(legend) if legend else 0.0
     height = drawn.layout.height + head + foot + 2 * MARGIN
     body = [
-        *_title(title),
+        *([] if title is None else [marks.title_line(title, MARGIN, MARGIN + TITLE_SIZE - 3)]),
         f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + head)})">',
         *_arcs(drawn, chosen),
         *(_node(name, drawn, model, name in chosen) for name in drawn.labels),
-        *_legend_lines(legend, drawn.layout.height + 12),
+        *marks.legend_lines(legend, drawn.layout.height + 12),
         "</g>",
     ]
-    return "\n".join([_opening(width, height, _description(model, title)), *body, "</svg>", ""])
-
-
-def _opening(width: float, height: float, description: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(width)} {_n(height)}" '
-        f'width="{_n(width)}" height="{_n(height)}" style="max-width:100%;height:auto" role="img" '
-        f'aria-label={_attribute(description)} font-family="{FONTS}" '
-        f'font-size="{_n(pic.FONT_SIZE)}">'
+    return "\n".join(
+        [marks.opening(width, height, _description(model, title)), *body, "</svg>", ""]
     )
 
 
@@ -99,47 +87,15 @@ def _description(model: DAG | Network, title: str | None) -> str:
     return count[0].upper() + count[1:] if title is None else f"{title}: {count}"
 
 
-def _title(title: str | None) -> list[str]:
-    if title is None:
-        return []
-    return [
-        f'<text x="{_n(MARGIN)}" y="{_n(MARGIN + TITLE_SIZE - 3)}" font-size="{_n(TITLE_SIZE)}" '
-        f'font-weight="600" fill="{COLORS["words"]}">{_text(title)}</text>'
-    ]
-
-
-def _title_width(title: str | None) -> float:
-    return 0.0 if title is None else 1.06 * pic.text_width(title, TITLE_SIZE)
-
-
 def _arcs(drawn: Picture, chosen: Collection[str]) -> list[str]:
     """All arcs, those that are set off last so that they lie on top."""
     lines = []
     for arc, points in drawn.layout.routes.items():
         is_chosen = arc[0] in chosen and arc[1] in chosen
         color = "highlight" if is_chosen else "source" if arc[0] == drawn.source else "arc"
-        line = _arc(arc, points, COLORS[color], 2.4 if is_chosen else 1.4)
-        lines.append((is_chosen, line))
+        line = marks.line(points, COLORS[color], 2.4 if is_chosen else 1.4)
+        lines.append((is_chosen, marks.arc(arc, line)))
     return [line for _, line in sorted(lines, key=lambda item: item[0])]
-
-
-def _arc(arc: tuple[str, str], points: Sequence[Point], color: str, stroke: float) -> str:
-    tip = f"<title>{_text(arc[0])} → {_text(arc[1])}</title>"
-    return f'<g class="arc">{tip}{_line(points, color, stroke)}</g>'
-
-
-def _line(points: Sequence[Point], color: str, stroke: float) -> str:
-    """A path and its arrow head, whose tip is the last point."""
-    *before, (x, y) = points
-    path = f"M{_at(before[0])}" + "".join(
-        "C" + " ".join(map(_at, piece)) for piece in curve([*before, (x, y - HEAD + 1)])
-    )
-    half = HEAD * 0.46
-    tip = " ".join(map(_at, [(x - half, y - HEAD), (x, y), (x + half, y - HEAD)]))
-    return (
-        f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{_n(stroke)}"/>'
-        f'<polygon points="{tip}" fill="{color}"/>'
-    )
 
 
 def _node(name: str, drawn: Picture, model: DAG | Network, is_chosen: bool) -> str:
@@ -152,11 +108,7 @@ def _node(name: str, drawn: Picture, model: DAG | Network, is_chosen: bool) -> s
     return (
         f'<g class="{"source node" if name == drawn.source else "node"}">'
         f"<title>{_text(_tooltip(name, model))}</title>"
-        f'<rect x="{_n(box.left)}" y="{_n(box.top)}" width="{_n(box.width)}" '
-        f'height="{_n(box.height)}" rx="8" fill="{fill}" stroke="{stroke}" '
-        f'stroke-width="{2 if is_chosen else 1.2}"/>'
-        f'<text x="{_n(box.x)}" y="{_n(label_y)}" dy="0.35em" text-anchor="middle" '
-        f'fill="{COLORS["ink"]}">{_text(drawn.labels[name])}</text>'
+        f"{marks.box(box, drawn.labels[name], label_y, fill, stroke, 2 if is_chosen else 1.2)}"
         f"{_bars(box, bars, stroke if kind else COLORS['bar'])}</g>"
     )
 
@@ -204,31 +156,5 @@ def _legend(drawn: Picture) -> list[tuple[str, str]]:
         f'<rect x="0.5" y="-6.5" width="22" height="13" rx="4" fill="{COLORS["source box"]}" '
         f'stroke="{color}" stroke-width="1.2"/>'
     )
-    arrow = _line([(0.0, 0.0), (0.0, 19.0)], color, 1.4)
-    arrow = f'<g transform="translate(2 0) rotate(-90)">{arrow}</g>'
+    arrow = marks.sign(color, 1.4)
     return [(box, f"{name}: the source of a row"), (arrow, f"an arc from {name}")]
-
-
-def _legend_lines(legend: list[tuple[str, str]], top: float) -> list[str]:
-    return [
-        f'<g class="legend" transform="translate(0 {_n(top + LEGEND_STEP * (i + 0.5))})">{sign}'
-        f'<text x="30" y="0" dy="0.35em" font-size="{_n(LEGEND_SIZE)}" '
-        f'fill="{COLORS["words"]}">{_text(words)}</text></g>'
-        for i, (sign, words) in enumerate(legend)
-    ]
-
-
-def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("\ufffd", text))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("\ufffd", text))
-
-
-def _at(point: Point) -> str:
-    return f"{_n(point[0])},{_n(point[1])}"
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}".rstrip("0").rstrip(".")
