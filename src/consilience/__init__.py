@@ -10,20 +10,27 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from consilience.classify.calibration import Calibrated, calibrated_chain
     from consilience.classify.classifiers import (
         NaiveBayesClassifier,
         NetworkClassifier,
         TANClassifier,
     )
+    from consilience.classify.cross import cross_evaluate
     from consilience.classify.evaluation import Evaluation
     from consilience.classify.measures import evaluate, evaluate_network
+    from consilience.classify.results import CrossEvaluation
+    from consilience.classify.splits import LearningCurve, LeaveOneSourceOut, StratifiedFolds
+    from consilience.comparison import compare_graphs
     from consilience.data.discretize import MDLP, Cuts, EqualWidth, Quantiles, discretize
     from consilience.data.read import read
     from consilience.data.table import Table
     from consilience.data.variable import Schema, Variable
+    from consilience.discovery import learn, node_scores, score, search
     from consilience.distributions.categorical import Categorical
     from consilience.errors import ConsilienceError
     from consilience.files.registry import load, save
+    from consilience.graph.comparison import GraphComparison
     from consilience.graph.cpdag import CPDAG
     from consilience.graph.dag import DAG
     from consilience.graph.distance import confusion, shd, shd_dags
@@ -45,8 +52,17 @@ if TYPE_CHECKING:
     from consilience.parameters.strength import Gamma, PerState
     from consilience.parameters.uncertainty import draws, intervals
     from consilience.show.calibration import plot_calibration
+    from consilience.show.evaluation import (
+        plot_calibration_curves,
+        plot_estimators,
+        plot_evaluated_sources,
+        plot_learning_curve,
+    )
     from consilience.show.plot import plot_graph, plot_sources
+    from consilience.show.plot_pair import plot_pair
     from consilience.show.svg import svg
+    from consilience.show.svg_pair import svg_pair
+    from consilience.show.trace import plot_trace
     from consilience.simulate.calibration import diverge_calibrated
     from consilience.simulate.difficulty import difficulty
     from consilience.simulate.divergence import diverge, realized_divergence
@@ -58,14 +74,72 @@ if TYPE_CHECKING:
     from consilience.statistics.gather import count, moments
     from consilience.statistics.moments import Moments
     from consilience.structure.naive_bayes import naive_bayes
+    from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu, BDs
+    from consilience.structure.scores.custom import CustomScore
+    from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
+    from consilience.structure.scores.nml import FNML, QNML
+    from consilience.structure.scores.predictive import CrossValidated, HeldOut
+    from consilience.structure.scores.priors import MAP, ArcPrior, UniformPrior, VariableSelection
+    from consilience.structure.scores.sources import BHD, PerSource
+    from consilience.structure.searches.a_star import AStar
+    from consilience.structure.searches.annealing import SimulatedAnnealing
+    from consilience.structure.searches.best_first import BestFirst
+    from consilience.structure.searches.chow_liu import ChowLiu
+    from consilience.structure.searches.exact import Exact
+    from consilience.structure.searches.ges import GES
+    from consilience.structure.searches.hill_climb import HillClimb
+    from consilience.structure.searches.k2_search import K2Search
+    from consilience.structure.searches.order_search import OrderSearch
+    from consilience.structure.searches.starts import RandomStart, TreeStart
+    from consilience.structure.searches.tan_search import TANSearch
+    from consilience.structure.searches.task import SearchResult
     from consilience.structure.tan import tan
 
 _HOME = {
+    "node_scores": "discovery",
+    "score": "discovery",
+    "search": "discovery",
+    "learn": "discovery",
+    "SearchResult": "structure.searches.task",
+    "TreeStart": "structure.searches.starts",
+    "RandomStart": "structure.searches.starts",
+    "HillClimb": "structure.searches.hill_climb",
+    "TANSearch": "structure.searches.tan_search",
+    "OrderSearch": "structure.searches.order_search",
+    "K2Search": "structure.searches.k2_search",
+    "Exact": "structure.searches.exact",
+    "ChowLiu": "structure.searches.chow_liu",
+    "AStar": "structure.searches.a_star",
+    "GES": "structure.searches.ges",
+    "BestFirst": "structure.searches.best_first",
+    "SimulatedAnnealing": "structure.searches.annealing",
+    "LogLikelihood": "structure.scores.likelihood",
+    "BDJ": "structure.scores.bayesian",
+    "K2": "structure.scores.bayesian",
+    "BDe": "structure.scores.bayesian",
+    "BDeu": "structure.scores.bayesian",
+    "BDs": "structure.scores.bayesian",
+    "CustomScore": "structure.scores.custom",
+    "EBIC": "structure.scores.likelihood",
+    "FNML": "structure.scores.nml",
+    "QNML": "structure.scores.nml",
+    "CrossValidated": "structure.scores.predictive",
+    "HeldOut": "structure.scores.predictive",
+    "MAP": "structure.scores.priors",
+    "ArcPrior": "structure.scores.priors",
+    "UniformPrior": "structure.scores.priors",
+    "VariableSelection": "structure.scores.priors",
+    "BHD": "structure.scores.sources",
+    "PerSource": "structure.scores.sources",
+    "BIC": "structure.scores.likelihood",
+    "AIC": "structure.scores.likelihood",
     "Adaptive": "parameters.pooling",
     "CPDAG": "graph.cpdag",
+    "Calibrated": "classify.calibration",
     "Categorical": "distributions.categorical",
     "ConsilienceError": "errors",
     "Counts": "statistics.counts",
+    "CrossEvaluation": "classify.results",
     "Cuts": "data.discretize",
     "DAG": "graph.dag",
     "Dirichlet": "parameters.dirichlet",
@@ -75,10 +149,13 @@ _HOME = {
     "Factor": "network.factor",
     "Family": "statistics.family",
     "Gamma": "parameters.strength",
+    "GraphComparison": "graph.comparison",
     "HDC": "parameters.chain",
     "HDMCS": "parameters.hierarchical",
     "HDMJS": "parameters.hierarchical",
     "HDS": "parameters.hierarchical",
+    "LearningCurve": "classify.splits",
+    "LeaveOneSourceOut": "classify.splits",
     "Likelihood": "inference.evidence",
     "MDLP": "data.discretize",
     "MLE": "parameters.maximum_likelihood",
@@ -93,11 +170,15 @@ _HOME = {
     "Separate": "parameters.pooling",
     "Shrinkage": "parameters.shrinkage",
     "Soft": "inference.evidence",
+    "StratifiedFolds": "classify.splits",
     "TANClassifier": "classify.classifiers",
     "Table": "data.table",
     "Variable": "data.variable",
+    "calibrated_chain": "classify.calibration",
+    "compare_graphs": "comparison",
     "confusion": "graph.distance",
     "count": "statistics.gather",
+    "cross_evaluate": "classify.cross",
     "difficulty": "simulate.difficulty",
     "discretize": "data.discretize",
     "diverge": "simulate.divergence",
@@ -117,8 +198,14 @@ _HOME = {
     "naive_bayes": "structure.naive_bayes",
     "permute_states": "simulate.permutation",
     "plot_calibration": "show.calibration",
+    "plot_calibration_curves": "show.evaluation",
+    "plot_estimators": "show.evaluation",
+    "plot_evaluated_sources": "show.evaluation",
     "plot_graph": "show.plot",
+    "plot_learning_curve": "show.evaluation",
+    "plot_pair": "show.plot_pair",
     "plot_sources": "show.plot",
+    "plot_trace": "show.trace",
     "random_dag": "graph.random",
     "random_network": "simulate.networks",
     "read": "data.read",
@@ -129,49 +216,92 @@ _HOME = {
     "stratified_order": "simulate.strata",
     "stratified_subsample": "simulate.strata",
     "svg": "show.svg",
+    "svg_pair": "show.svg_pair",
     "tan": "structure.tan",
     "uniform_dag": "graph.random",
 }
 
 __all__ = [
+    "AIC",
+    "BDJ",
+    "BHD",
+    "BIC",
     "CPDAG",
     "DAG",
+    "EBIC",
+    "FNML",
+    "GES",
     "HDC",
     "HDMCS",
     "HDMJS",
     "HDS",
+    "K2",
+    "MAP",
     "MDLP",
     "MLE",
+    "QNML",
+    "AStar",
     "Adaptive",
+    "ArcPrior",
+    "BDe",
+    "BDeu",
+    "BDs",
+    "BestFirst",
+    "Calibrated",
     "Categorical",
+    "ChowLiu",
     "ConsilienceError",
     "Counts",
+    "CrossEvaluation",
+    "CrossValidated",
+    "CustomScore",
     "Cuts",
     "Dirichlet",
     "EqualWidth",
     "Evaluation",
+    "Exact",
     "Explanation",
     "Factor",
     "Family",
     "Gamma",
+    "GraphComparison",
+    "HeldOut",
+    "HillClimb",
+    "K2Search",
+    "LearningCurve",
+    "LeaveOneSourceOut",
     "Likelihood",
+    "LogLikelihood",
     "Moments",
     "NaiveBayesClassifier",
     "Network",
     "NetworkClassifier",
+    "OrderSearch",
+    "PerSource",
     "PerState",
     "Pooled",
     "Quantiles",
+    "RandomStart",
     "Schema",
+    "SearchResult",
     "Separate",
     "Shrinkage",
+    "SimulatedAnnealing",
     "Soft",
+    "StratifiedFolds",
     "TANClassifier",
+    "TANSearch",
     "Table",
+    "TreeStart",
+    "UniformPrior",
     "Variable",
+    "VariableSelection",
     "__version__",
+    "calibrated_chain",
+    "compare_graphs",
     "confusion",
     "count",
+    "cross_evaluate",
     "difficulty",
     "discretize",
     "diverge",
@@ -184,25 +314,36 @@ __all__ = [
     "fit",
     "intervals",
     "kl_divergence",
+    "learn",
     "load",
     "log_probability",
     "moments",
     "most_probable",
     "naive_bayes",
+    "node_scores",
     "permute_states",
     "plot_calibration",
+    "plot_calibration_curves",
+    "plot_estimators",
+    "plot_evaluated_sources",
     "plot_graph",
+    "plot_learning_curve",
+    "plot_pair",
     "plot_sources",
+    "plot_trace",
     "random_dag",
     "random_network",
     "read",
     "realized_divergence",
     "save",
+    "score",
+    "search",
     "shd",
     "shd_dags",
     "stratified_order",
     "stratified_subsample",
     "svg",
+    "svg_pair",
     "tan",
     "uniform_dag",
 ]

@@ -89,6 +89,18 @@ def test_one_source_only_needs_no_node():
     np.testing.assert_array_equal(elsewhere, fitted.predict_proba(X))
 
 
+def test_another_source_than_the_only_one_is_reported():
+    beside = NaiveBayesClassifier().fit(X, Y, source=["here"] * len(X))
+    sources = ["here", "there", None, "there"]
+    assert beside.unseen(X.head(4), source=sources).sources == {"there": 2}
+    text = beside.report(X.head(4), source=sources)
+    assert "unseen sources (predicted like the only known one): 'there' in 2 rows" in text
+    column = NaiveBayesClassifier(source="place").fit(X.assign(place="here"), Y)
+    assert column.network_.source is None
+    assert column.unseen(X.head(1).assign(place="there")).sources == {"there": 1}
+    assert column.unseen(X.head(1).assign(place="here")).sources == {}
+
+
 def test_weights_and_sources_are_left_out_together():
     is_north = (HOSPITAL == "north").to_numpy()
     fitted = NaiveBayesClassifier().fit(X, Y, sample_weight=~is_north, source=HOSPITAL)

@@ -7,7 +7,20 @@ import pytest
 from doc_pages import run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("index", "tour", "data", "statistics", "networks", "inference", "sources", "classify")
+PAGES = (
+    "index",
+    "tour",
+    "data",
+    "statistics",
+    "networks",
+    "inference",
+    "sources",
+    "scores",
+    "searches",
+    "classify",
+    "evaluation",
+    "comparison",
+)
 
 
 @pytest.mark.parametrize("name", PAGES)

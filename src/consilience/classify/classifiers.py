@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from consilience.classify import methods
-from consilience.classify.methods import Structure, fit_classifier
+from consilience.classify.methods import fit_classifier
 from consilience.classify.scikit import BaseEstimator, ClassifierMixin
+from consilience.classify.structures import Structure
 from consilience.data.discretize import Discretizer
 from consilience.parameters.estimator import Estimator
 from consilience.structure.naive_bayes import naive_bayes
@@ -49,6 +50,10 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         For a column the states it can take, also those that no row of a training set has.
     missing
         The texts that stand for a missing value; None and NaN always do.
+    calibrate
+        Whether to calibrate the shrinkage for the prediction of the class, by leaving out one row
+        at a time; only for the estimator ``HDC()``, whose joint likelihood it costs.
+        ``report`` tells what was found.
 
     Attributes
     ----------
@@ -89,12 +94,14 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         discretize: Cutting = None,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
+        calibrate: bool = False,
     ) -> None:
         self.estimator = estimator
         self.source = source
         self.discretize = discretize
         self.states = states
         self.missing = missing
+        self.calibrate = calibrate
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None
@@ -157,12 +164,14 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         discretize: Cutting = None,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
+        calibrate: bool = False,
     ) -> None:
         self.estimator = estimator
         self.source = source
         self.discretize = discretize
         self.states = states
         self.missing = missing
+        self.calibrate = calibrate
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None
@@ -192,7 +201,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A :class:`DAG` of columns of X and one node more, the target (the source may be a node too);
         or a function of a table and the name of its target that gives a DAG, such as ``tan``, the
         default. Columns that are no nodes have no say.
-    estimator, source, discretize, states, missing
+    estimator, source, discretize, states, missing, calibrate
         As for :class:`NaiveBayesClassifier`; so are the attributes.
 
     Examples
@@ -221,6 +230,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         discretize: Cutting = None,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
+        calibrate: bool = False,
     ) -> None:
         self.structure = structure
         self.estimator = estimator
@@ -228,6 +238,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.discretize = discretize
         self.states = states
         self.missing = missing
+        self.calibrate = calibrate
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None

@@ -7,25 +7,24 @@ classes (``classes_``); everything else follows from these. Prediction is one ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Floats
 from consilience.classify import scikit
+from consilience.classify.calibration import calibrated_chain, check_calibrated
+from consilience.classify.predictions import class_probabilities
 from consilience.classify.report import Story, fit_text, prediction_text, story_of
 from consilience.classify.rows import Unseen, known_rows, training_table
-from consilience.data.table import Table
-from consilience.distributions.categorical import proportions
+from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.learning import fit as fit_network
 from consilience.network.network import Network
 
 __all__ = [
-    "Structure",
     "fit_classifier",
     "predict",
     "predict_log_proba",
@@ -36,25 +35,23 @@ __all__ = [
     "unseen",
 ]
 
-Structure: TypeAlias = DAG | Callable[[Table, str], DAG]
-"""A graph, or a function that gives one for a table and the name of its target."""
-
 
 def fit_classifier(
     classifier: Any, structure: Structure, X: Any, y: Any, sample_weight: Any, source: Any
 ) -> None:
     """Learn the network of a classifier and set all that ends in an underscore."""
-    _check_choices(classifier.estimator, structure)
-    dag = structure if isinstance(structure, DAG) else None
-    table, classes = training_table(classifier, X, y, sample_weight, source, dag=dag)
-    if not isinstance(structure, DAG):
-        dag = structure(table, classes.name)
-    if not isinstance(dag, DAG) or classes.name not in dag.nodes:
-        raise InputError(
-            f"structure must give a DAG in which {classes.name!r} is a node, got {dag!r}.",
-            parameter="structure",
-        )
-    network: Network = fit_network(dag, table, classifier.estimator)
+    _check_estimator(classifier.estimator)
+    check_structure(structure)
+    if classifier.calibrate:
+        check_calibrated(classifier.estimator)
+    given = structure if isinstance(structure, DAG) else None
+    table, classes = training_table(classifier, X, y, sample_weight, source, dag=given)
+    dag = dag_of(structure, table, classes.name)
+    network: Network = (
+        calibrated_chain(dag, table, classes.name, classifier.estimator)
+        if classifier.calibrate
+        else fit_network(dag, table, classifier.estimator)
+    )
     story: Story = story_of(network, table, classes.name)
     classifier.classes_ = classes.values
     classifier.target_ = classes.name
@@ -74,7 +71,8 @@ def predict_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
     source
         The source of each row, if ``fit`` was given the sources in this way; None or NaN where it
         is not known, and then it is summed out. A source that ``fit`` has not seen is the state
-        ``new_source`` of estimators that have it, and unknown to the others.
+        ``new_source`` of estimators that have it, and unknown to the others; if ``fit`` has seen
+        one source only, all rows are predicted like its own. ``unseen`` and ``report`` count them.
 
     Returns
     -------
@@ -84,7 +82,7 @@ def predict_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
     """
     scikit.check_is_fitted(self)
     table, found = known_rows(self, X, source)
-    return _probabilities(self.network_, self.target_, table, found.n_rows)[0]
+    return class_probabilities(self.network_, self.target_, table, found.n_rows)[0]
 
 
 def predict_log_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
@@ -122,7 +120,7 @@ def report(self: Any, X: Any = None, *, source: Any = None) -> str:
     if X is None:
         return text
     table, found = known_rows(self, X, source)
-    _, n_impossible = _probabilities(self.network_, self.target_, table, found.n_rows)
+    _, n_impossible = class_probabilities(self.network_, self.target_, table, found.n_rows)
     return f"{text}\n\n{prediction_text(self.network_, found, n_impossible)}"
 
 
@@ -134,32 +132,10 @@ def tagged(tags: Any) -> Any:
     return tags
 
 
-def _check_choices(estimator: Any, structure: Any) -> None:
+def _check_estimator(estimator: Any) -> None:
     is_choice = hasattr(estimator, "estimate") and not isinstance(estimator, type)
     if estimator is not None and not is_choice:
         raise InputError(
             f"estimator must be a choice such as Dirichlet() or HDMCS(), got {estimator!r}.",
             parameter="estimator",
         )
-    if not isinstance(structure, DAG) and not callable(structure):
-        raise InputError(
-            "structure must be a DAG, or a function of a table and the name of its target that "
-            f"gives one; got {structure!r}.",
-            parameter="structure",
-        )
-
-
-def _probabilities(network: Network, target: str, table: Table, n_rows: int) -> tuple[Floats, int]:
-    """Posteriors of all rows, and how many of them the network held impossible."""
-    if not table.variables:
-        return np.tile(network.query(target).values, (n_rows, 1)), 0
-    answer = network.posteriors(table, target)
-    impossible = np.flatnonzero(answer.sum(axis=1) == 0)
-    if impossible.size and network.source is not None and network.source in table.variables:
-        shares = proportions(network.query([network.source, target]).values)
-        codes = table.column(network.source)[impossible]
-        prior = network.query(target).values
-        answer[impossible] = np.where(codes[:, None] >= 0, shares[codes], prior)
-    elif impossible.size:
-        answer[impossible] = network.query(target).values
-    return answer, len(impossible)

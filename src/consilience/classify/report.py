@@ -23,6 +23,7 @@ from scipy.special import softmax
 
 from consilience._typing import Floats
 from consilience.classify.rows import Unseen
+from consilience.classify.sources import has_new_source
 from consilience.data.table import Table
 from consilience.network.network import Network
 from consilience.parameters.sources import NEW_SOURCE
@@ -111,13 +112,18 @@ def prediction_text(network: Network, found: Unseen, n_impossible: int) -> str:
     lines = [f"{found.n_rows:,} rows to predict; values missing or unseen: {found.n_missing:,}"]
     for name, values in found.states.items():
         lines.append(f"unseen in {name!r} (summed out): {_counted(values)}")
-    if found.sources and network.source is not None:
-        is_reserved = NEW_SOURCE in network[network.source].child.discrete_states
-        rule = f"state {NEW_SOURCE!r}" if is_reserved else "summed out"
-        lines.append(f"unseen sources ({rule}): {_counted(found.sources)}")
+    if found.sources:
+        lines.append(f"unseen sources ({_rule(network)}): {_counted(found.sources)}")
     if n_impossible:
         lines.append(f"{n_impossible:,} rows are impossible; they get the shares of the classes")
     return "\n".join(lines)
+
+
+def _rule(network: Network) -> str:
+    """What happens to a source never seen."""
+    if has_new_source(network):
+        return f"state {NEW_SOURCE!r}"
+    return "predicted like the only known one" if network.source is None else "summed out"
 
 
 def _sources(network: Network, table: Table, by_source: Floats) -> tuple[SourceStory, ...]:
@@ -179,7 +185,7 @@ def _source_lines(network: Network, story: Story) -> list[str]:
         ]
         for one in ranked[:N_SHOWN]
     ]
-    if network.source is not None and NEW_SOURCE in network[network.source].child.discrete_states:
+    if has_new_source(network):
         rows.append(
             [NEW_SOURCE, "", "", *_shares(network, story.target, NEW_SOURCE, (), len(states))]
         )

@@ -7,7 +7,8 @@
 - The source is a column of X or an array beside it.
 - A row of weight zero is as if it were not there.
 - To predict, a value that was not there when the classifier was fitted is missing, and so is a
-  source, unless the network has the state ``new_source``.
+  source, unless the network has the state ``new_source``. A classifier fitted to one source only
+  has no node for it: every row is predicted by the tables of that source, and others are counted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from consilience.classify.labels import (
     name_of,
     weights_of,
 )
+from consilience.classify.sources import has_new_source, seen_sources
 from consilience.data.discretize import Discretizer, Quantiles, discretize
 from consilience.data.known import read_known
 from consilience.data.parts import parts_of
@@ -59,7 +61,7 @@ class Unseen:
     states
         For each feature with unseen values ``{value: number of rows}``; they count as missing.
     sources
-        The same for sources.
+        The same for sources; what stands for them is told by ``report``.
     n_missing
         Number of values of features that are missing, unseen ones included.
     """
@@ -104,23 +106,28 @@ def known_rows(classifier: Any, X: Any, source: Any) -> tuple[Table, Unseen]:
     """The rows to be predicted as variables of the network, the source being one of them."""
     _check_source(classifier, source)
     X = _two_dimensional(classifier, X, reset=False)
-    columns, missing = names_of(classifier), classifier.missing
-    network: Network = classifier.network_
-    variables = {name: network.variables[name] for name in columns if name in network.variables}
-    stand_ins = _stand_ins(network)
-    table, unseen = read_known(_named(X, columns), variables, missing=missing, stand_ins=stand_ins)
-    sources = unseen.pop(network.source or "", {})
-    features = [table.columns[name] for name in variables if name != network.source]
-    n_missing = sum(int((column < 0).sum()) for column in features)
     if source is not None:
         check_length("source", len(source), X.shape[0])
-    if source is not None and network.source is not None:
-        node = {network.source: network.variables[network.source]}
-        beside, found = read_known(
-            {network.source: source}, node, missing=missing, stand_ins=stand_ins
-        )
-        sources = found.get(network.source, {})
-        table = Table(Schema({**variables, **node}), {**table.columns, **beside.columns})
+    network: Network = classifier.network_
+    names, missing = names_of(classifier), classifier.missing
+    columns = _named(X, names)
+    features = {
+        name: network.variables[name]
+        for name in names
+        if name in network.variables and name != network.source
+    }
+    table, unseen = read_known(columns, features, missing=missing)
+    n_missing = sum(int((column < 0).sum()) for column in table.columns.values())
+    sources: Mapping[str, int] = {}
+    node = _source_node(classifier)
+    if node is not None and (source is not None or classifier.source is not None):
+        given = columns if source is None else {node.name: source}
+        stand_ins = {node.name: NEW_SOURCE} if has_new_source(network) else {}
+        beside, found = read_known(given, {node.name: node}, missing=missing, stand_ins=stand_ins)
+        sources = found.get(node.name, {})
+        if network.source is not None:
+            schema = Schema({**features, node.name: node})
+            table = Table(schema, {**table.columns, **beside.columns})
     return table, Unseen(X.shape[0], unseen, sources, n_missing)
 
 
@@ -211,7 +218,7 @@ def _joined(
             column=node.name,
         )
     codes: Codes = classes.codes.astype(code_type(node.n_states))
-    source, source_codes = _seen_sources(origin)
+    source, source_codes = seen_sources(origin.schema.source, origin.source_codes)
     return Table(
         schema=Schema({**features.variables, node.name: node}, source),
         columns={**features.columns, node.name: codes},
@@ -219,18 +226,6 @@ def _joined(
         weights=weights,
         origins={**features.origins, node.name: "y"},
     )
-
-
-def _seen_sources(origin: Table) -> tuple[Variable | None, Codes | None]:
-    """The source without states that no row has: a category left over is a source never seen."""
-    source, codes = origin.schema.source, origin.source_codes
-    if source is None or codes is None:
-        return None, None
-    seen, positions = np.unique(codes, return_inverse=True)
-    if len(seen) == source.n_states:
-        return source, codes
-    states = tuple(source.discrete_states[code] for code in seen)
-    return Variable(source.name, states), positions.astype(code_type(len(states)))
 
 
 def _choices(given: Any, features: Table, target: str) -> dict[str, Discretizer]:
@@ -266,7 +261,11 @@ def _check_source(classifier: Any, source: Any) -> None:
         )
 
 
-def _stand_ins(network: Network) -> dict[str, str]:
-    if network.source is None or NEW_SOURCE not in network[network.source].child.discrete_states:
-        return {}
-    return {network.source: NEW_SOURCE}
+def _source_node(classifier: Any) -> Variable | None:
+    """The source as the network has it, or as the rows of the only source had it."""
+    network: Network = classifier.network_
+    if network.source is not None:
+        return network.variables[network.source]
+    if classifier.source_ is None:
+        return None
+    return Variable(classifier.source_, tuple(one.name for one in classifier.story_.sources))

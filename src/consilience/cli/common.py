@@ -33,6 +33,7 @@ __all__ = [
     "listed",
     "markers",
     "missing_option",
+    "model_of",
     "parts",
     "print_facts",
     "print_notes",
@@ -163,6 +164,17 @@ def check_model_path(path: Path) -> None:
         )
     if not path.parent.is_dir():
         raise Refusal(f"there is no folder {str(path.parent)!r}.")
+
+
+def model_of(text: str, name: str, others: str = "") -> cs.DAG | cs.Network:
+    """The graph of a model string, or the network in a file; ``name`` says in errors what it is."""
+    import consilience as cs
+
+    if text.lstrip().startswith("["):
+        return cs.DAG.parse(text)
+    if not Path(text).is_file():
+        raise Refusal(f"{name} is not a file, nor a model string such as '[A][B|A]'{others}.")
+    return cs.load(text)
 
 
 def screen(*, stderr: bool = False) -> Console:

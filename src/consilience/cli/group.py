@@ -11,8 +11,10 @@ from io import TextIOWrapper
 import click
 
 from consilience import __version__
+from consilience.cli.compare import compare
 from consilience.cli.convert import convert
 from consilience.cli.demo import demo
+from consilience.cli.evaluate import evaluate
 from consilience.cli.learn import learn
 from consilience.cli.mpe import mpe
 from consilience.cli.predict import predict
@@ -38,5 +40,5 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-for command in (learn, query, mpe, predict, sample, convert, show, score, demo):
+for command in (learn, query, mpe, predict, sample, convert, show, score, evaluate, compare, demo):
     main.add_command(command)

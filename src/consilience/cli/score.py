@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +22,7 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
+from consilience.cli.scores import has_ess, score_of, score_option
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -36,6 +37,8 @@ __all__ = ["score"]
 @source_column_option
 @weight_option
 @missing_option
+@score_option("A score of the graph on the rows, repeatable", multiple=True)
+@click.option("--ess", type=float, help="Size of the prior of such a score in rows.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @spoken
 def score(
@@ -44,6 +47,8 @@ def score(
     source: str | None,
     weight: str | None,
     missing: tuple[str, ...],
+    score: tuple[str, ...],
+    ess: float | None,
     as_json: bool,
 ) -> None:
     """Log-likelihood of rows under a network.
@@ -57,12 +62,18 @@ def score(
       AIC = log-likelihood - parameters
       BIC = log-likelihood - parameters log(rows) / 2
 
+    The scores named by --score judge the graph alone, its tables refitted to the rows; they need
+    rows without gaps.
+
     \b
-    Example:
+    Examples:
       consilience score model.json new.csv --source hospital
+      consilience score model.json rows.csv --score bic --score bdeu --ess 10
     """
     import consilience as cs
 
+    if ess is not None and not any(map(has_ess, score)):
+        raise click.UsageError("--ess goes with a --score that has a prior, such as bdeu.")
     net = cs.load(model)
     table = cs.read(
         parts(data, source),
@@ -73,7 +84,7 @@ def score(
     )
     if not table.total_weight:
         raise Refusal("there are no rows to score.")
-    scores = _scores(net, table)
+    scores = _scores(net, table) | {"graph": _graph_scores(net, table, score, ess)}
     if as_json:
         click.echo(json.dumps(scores, indent=1, allow_nan=False))
     else:
@@ -108,6 +119,19 @@ def _scores(net: cs.Network, table: cs.Table) -> dict[str, Any]:
     }
 
 
+def _graph_scores(
+    net: cs.Network, table: cs.Table, names: Sequence[str], ess: float | None
+) -> dict[str, float]:
+    """Scores of the graph without the source, by their names in Python."""
+    import consilience as cs
+
+    dag = net.dag if net.source is None else net.dag.without(net.source)
+    choices = [
+        score_of(name, ess if has_ess(name) else None, n_variables=len(dag.nodes)) for name in names
+    ]
+    return {repr(choice): cs.score(dag, table, choice) for choice in choices}
+
+
 def _sums(log_likelihood: Floats, weights: Floats) -> dict[str, Any]:
     """Weight of the rows, their log-likelihood, and its mean; None if a row is impossible."""
     import numpy as np
@@ -137,6 +161,7 @@ def _print_scores(scores: Mapping[str, Any]) -> None:
         facts["impossible"] = f"{scores['impossible_rows']:,g} rows have probability zero"
     if unused := scores["columns_without_values"]:
         facts["not in the data"] = f"{listed(unused)}: no values, summed out"
+    facts |= {name: f"{value:,.4f} of the graph" for name, value in scores["graph"].items()}
     print_facts(console, facts)
     if scores["by_source"]:
         rows = [(name, *_cells(one)) for name, one in scores["by_source"].items()]

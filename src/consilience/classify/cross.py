@@ -1,0 +1,283 @@
+"""The verb :func:`cross_evaluate`: how good contestants are on rows they did not learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from consilience import _check
+from consilience._typing import Seed
+from consilience.classify.calibration import Calibrated
+from consilience.classify.cells import (
+    Cell,
+    CellFile,
+    arrays_digest,
+    digest,
+    identity_of,
+    table_digest,
+)
+from consilience.classify.results import CLASS_PRIOR, CrossEvaluation
+from consilience.classify.sources import with_seen_sources
+from consilience.classify.splits import Split, Splits, StratifiedFolds
+from consilience.classify.structures import Structure, check_structure, dag_of
+from consilience.classify.trial import Contestant, Trial
+from consilience.data.discretize import Cuts, Discretizer, check_choices, discretize
+from consilience.data.table import Table
+from consilience.errors import InputError
+from consilience.graph.dag import DAG
+from consilience.parameters.chain import HDC
+from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.hierarchical import HDMCS
+from consilience.parameters.pooling import Pooled, Separate
+from consilience.structure.naive_bayes import naive_bayes
+from consilience.structure.tan import tan
+
+__all__ = ["cross_evaluate"]
+
+Progress: TypeAlias = Callable[[float | None, str], None]
+"""Called after each cell with the share that is done and the cell in words."""
+
+STRUCTURES: Mapping[str, Structure] = {"naive Bayes": naive_bayes, "TAN": tan}
+ONE_SOURCE: Mapping[str, Contestant] = {"Dirichlet": Dirichlet(), "HDC": HDC()}
+MANY_SOURCES: Mapping[str, Contestant] = {
+    "pooled": Pooled(Dirichlet()),
+    "separate": Separate(Dirichlet()),
+    "HDMCS": HDMCS(),
+    "HDC": HDC(),
+}
+
+
+def cross_evaluate(
+    table: Table,
+    target: str,
+    *,
+    structures: Mapping[str, Structure] | None = None,
+    estimators: Mapping[str, Contestant] | None = None,
+    splits: Splits | None = None,
+    discretize: Mapping[str, Discretizer] | None = None,
+    positive: str | None = None,
+    n_bins: int = 10,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+    resume: str | Path | None = None,
+) -> CrossEvaluation:
+    """Every structure with every estimator, and the class prior, on splits of one table.
+
+    States are those that the table declares, whatever rows a training set has; sources are those of
+    the training rows, and a row of any other is predicted as one never seen. Missing features are
+    summed out. Rows without a class are left out.
+
+    Ctrl-C ends the work and gives what is finished, unless nothing is.
+
+    Parameters
+    ----------
+    table
+        Rows of one or many sources.
+    target
+        The class.
+    structures
+        By name, a DAG or a function of a table and its target that gives one, which then sees the
+        training rows only; by default naive Bayes and TAN.
+    estimators
+        By name, a choice such as ``HDMCS()``, or ``Calibrated()``; by default pooled, separate,
+        ``HDMCS()`` and ``HDC()``, or, for one source, ``Dirichlet()`` and ``HDC()``.
+    splits
+        ``StratifiedFolds(5)``, the default, ``LeaveOneSourceOut()`` or ``LearningCurve(...)``.
+    discretize
+        By name, how continuous columns are cut; the cut points are found in each training set.
+    positive, n_bins
+        As for :func:`evaluate`.
+    seed
+        Of the splits.
+    progress
+        Called after each cell with the share that is done and what was done.
+    resume
+        A file that keeps finished cells. Those that it has are not computed again; a cell counts
+        as the same if the rows, the split and all choices are.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> rows = {"ill": ["no", "yes"] * 20, "fever": ["low", "high", "low", "low"] * 10}
+    >>> found = cross_evaluate(cs.read(rows), "ill", structures={"naive Bayes": cs.naive_bayes})
+    >>> for line in found.summary("accuracy"):
+    ...     print(line.estimator, line.mean)
+    class prior 0.5
+    Dirichlet 0.75
+    HDC 0.75
+    """
+    choices = _Choices(
+        structures=dict(STRUCTURES if structures is None else structures),
+        estimators=dict(_usual(table) if estimators is None else estimators),
+        discretize=dict(discretize or {}),
+        target=target,
+        positive=positive,
+        n_bins=n_bins,
+    )
+    _check_choices(choices, table)
+    chosen = StratifiedFolds() if splits is None else splits
+    _check_splits(chosen)
+    found = chosen.split(table, target, seed)
+    work = _Work(table, choices, CellFile(None if resume is None else Path(resume)))
+    cells, n_resumed = work.run(found, progress)
+    return CrossEvaluation(
+        target=target,
+        positive=_positive(table, target, positive),
+        splits=str(chosen),
+        by_size=chosen.by_size,
+        cells=tuple(cells),
+        n_cells=len(found) * choices.n_contestants,
+        n_resumed=n_resumed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What is evaluated, and how."""
+
+    structures: dict[str, Structure]
+    estimators: dict[str, Contestant]
+    discretize: dict[str, Discretizer]
+    target: str
+    positive: str | None
+    n_bins: int
+
+    @property
+    def n_contestants(self) -> int:
+        """All pairs, and the class prior."""
+        return len(self.structures) * len(self.estimators) + 1
+
+    def contestants(self) -> Iterator[tuple[str, str]]:
+        yield "", CLASS_PRIOR
+        for structure in self.structures:
+            for estimator in self.estimators:
+                yield structure, estimator
+
+
+class _Work:
+    """All cells of a table, computed or found."""
+
+    def __init__(self, table: Table, choices: _Choices, file: CellFile) -> None:
+        self._table = table
+        self._choices = choices
+        self._file = file
+        self._rows = table_digest(table)
+
+    def run(self, splits: list[Split], progress: Progress | None) -> tuple[list[Cell], int]:
+        """The cells in order, as far as it came, and how many of them the file had."""
+        cells: list[Cell] = []
+        n_resumed, n_cells = 0, len(splits) * self._choices.n_contestants
+        try:
+            for split in splits:
+                for cell, is_new in self._of_split(split):
+                    cells.append(cell)
+                    n_resumed += not is_new
+                    if progress is not None:
+                        progress(len(cells) / n_cells, _told(cell))
+        except KeyboardInterrupt:
+            if not cells:
+                raise
+        return cells, n_resumed
+
+    def _of_split(self, split: Split) -> Iterator[tuple[Cell, bool]]:
+        """The cells of all contestants; rows and graphs are made when first needed."""
+        trial: Trial | None = None
+        dags: dict[str, DAG] = {}
+        rows = [split.name, arrays_digest(split.train, split.test)]
+        for structure, estimator in self._choices.contestants():
+            key = self._key(structure, estimator, rows)
+            known = self._file.find(key)
+            if known is not None:
+                yield known, False
+                continue
+            trial = trial or self._trial(split)
+            if structure and structure not in dags:
+                chosen = self._choices.structures[structure]
+                dags[structure] = dag_of(chosen, trial.train, trial.target)
+            cell = self._computed(trial, dags.get(structure), (structure, estimator, split.name))
+            self._file.add(key, cell)
+            yield cell, True
+
+    def _computed(self, trial: Trial, dag: DAG | None, names: tuple[str, str, str]) -> Cell:
+        if dag is None:
+            return trial.of_class_prior(names[2])
+        return trial.of_network(dag, self._choices.estimators[names[1]], names)
+
+    def _trial(self, split: Split) -> Trial:
+        choices = self._choices
+        train = with_seen_sources(self._table.take(split.train))
+        test = self._table.take(split.test)
+        if choices.discretize:
+            train = discretize(train, choices.discretize)
+            cuts = {name: Cuts.from_variable(train.variables[name]) for name in choices.discretize}
+            test = discretize(test, cuts)
+        return Trial(train, test, choices.target, choices.positive, choices.n_bins)
+
+    def _key(self, structure: str, estimator: str, split: list[str]) -> str:
+        choices = self._choices
+        return digest(
+            rows=self._rows,
+            split=split,
+            target=choices.target,
+            positive=choices.positive,
+            n_bins=choices.n_bins,
+            discretize=repr(sorted(choices.discretize.items())),
+            structure=[structure, identity_of(choices.structures.get(structure))],
+            estimator=[estimator, repr(choices.estimators.get(estimator))],
+        )
+
+
+def _usual(table: Table) -> Mapping[str, Contestant]:
+    return MANY_SOURCES if len(table.sources) > 1 else ONE_SOURCE
+
+
+def _told(cell: Cell) -> str:
+    who = " ".join(filter(None, (cell.structure, cell.estimator)))
+    return f"{cell.split}, {cell.size:,} rows: {who}"
+
+
+def _positive(table: Table, target: str, positive: str | None) -> str | None:
+    states = table.variables[target].discrete_states
+    return states[1] if positive is None and len(states) == 2 else positive
+
+
+def _check_choices(choices: _Choices, table: Table) -> None:
+    _check.known("variable", [choices.target], table.variables)
+    states = table.variables[choices.target].discrete_states
+    if choices.positive is not None:
+        _check.known("state", [choices.positive], states)
+    _check.whole("cross_evaluate", at_least=1, n_bins=choices.n_bins)
+    check_choices(choices.discretize)
+    for name in ("structures", "estimators"):
+        if not getattr(choices, name):
+            raise InputError(f"cross_evaluate: {name} must not be empty.", parameter=name)
+    for structure in choices.structures.values():
+        check_structure(structure)
+    for name, estimator in choices.estimators.items():
+        _check_estimator(name, estimator)
+
+
+def _check_estimator(name: str, estimator: Any) -> None:
+    is_choice = isinstance(estimator, Calibrated) or hasattr(estimator, "estimate")
+    if isinstance(estimator, type) or not is_choice:
+        raise InputError(
+            f"cross_evaluate: the estimator {name!r} must be a choice such as Dirichlet(), HDMCS() "
+            f"or Calibrated(), got {estimator!r}.",
+            parameter="estimators",
+        )
+    if name == CLASS_PRIOR:
+        raise InputError(
+            f"cross_evaluate: {CLASS_PRIOR!r} is evaluated anyway; choose another name.",
+            parameter="estimators",
+        )
+
+
+def _check_splits(splits: Any) -> None:
+    if isinstance(splits, type) or not hasattr(splits, "split"):
+        raise InputError(
+            "cross_evaluate: splits must be StratifiedFolds(), LeaveOneSourceOut() or "
+            f"LearningCurve(), got {splits!r}.",
+            parameter="splits",
+        )

@@ -1,0 +1,128 @@
+r"""One contestant on one split: learn from the training rows, predict the others, measure.
+
+The joint log-likelihood of a row is :math:`\log P(c, x \mid f)`, what the row records given its
+source, so that a source never seen costs nothing by being new. Where the network does not know the
+source it is :math:`\log P(c, x)`. A row that the network holds impossible is predicted as the
+classifiers do it: by the classes of its source alone.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from consilience._typing import Floats
+from consilience.classify.calibration import Calibrated, calibrated_chain
+from consilience.classify.cells import Cell, Part
+from consilience.classify.evaluation import HEADINGS, Evaluation, Measures
+from consilience.classify.measures import evaluate
+from consilience.classify.predictions import class_probabilities
+from consilience.classify.results import CLASS_PRIOR
+from consilience.classify.sources import with_known_sources
+from consilience.data.table import Table
+from consilience.graph.dag import DAG
+from consilience.learning import fit
+from consilience.network.network import Network
+from consilience.parameters.estimator import Estimator
+
+__all__ = ["Contestant", "Trial"]
+
+Contestant: TypeAlias = Estimator | Calibrated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """The rows of one split, and what is asked of them.
+
+    Parameters
+    ----------
+    train, test
+        Rows; the sources of ``train`` are those it has seen.
+    target, positive, n_bins
+        As for :func:`consilience.classify.evaluate`.
+    """
+
+    train: Table
+    test: Table
+    target: str
+    positive: str | None
+    n_bins: int
+
+    def of_network(self, dag: DAG, contestant: Contestant, names: tuple[str, str, str]) -> Cell:
+        """The cell of a graph with an estimator; ``names`` are its structure, estimator, split."""
+        start = time.perf_counter()
+        net = _fitted(dag, self.train, self.target, contestant)
+        rows = with_known_sources(self.test, net)
+        beliefs, _ = class_probabilities(net, self.target, rows, rows.n_rows)
+        measured = self._measured(beliefs)
+        log_likelihood = _given_source(net, rows)
+        seconds = time.perf_counter() - start
+        return self._cell(names, measured, log_likelihood, seconds)
+
+    def of_class_prior(self, split: str) -> Cell:
+        r"""The cell of a constant: the classes' shares of the training rows and of one row more.
+
+        .. math:: p_c = \frac{N_c + 1 / C}{N + 1}
+        """
+        n_states = self.train.variables[self.target].n_states
+        codes, weights = self.train.column(self.target), _weights(self.train)
+        rows = np.bincount(codes, weights, minlength=n_states) + 1 / n_states
+        beliefs = np.tile(rows / rows.sum(), (self.test.n_rows, 1))
+        return self._cell(("", CLASS_PRIOR, split), self._measured(beliefs), None, 0.0)
+
+    def _measured(self, beliefs: Floats) -> Evaluation:
+        return evaluate(
+            beliefs,
+            self.test.column(self.target),
+            states=self.test.variables[self.target].discrete_states,
+            positive=self.positive,
+            weights=self.test.weights,
+            sources=self.test.sources,
+            source_codes=self.test.source_codes,
+            n_bins=self.n_bins,
+        )
+
+    def _cell(
+        self,
+        names: tuple[str, str, str],
+        measured: Evaluation,
+        log_likelihood: Floats | None,
+        seconds: float,
+    ) -> Cell:
+        parts = [self._part(None, measured.overall, log_likelihood)]
+        parts += [self._part(name, m, log_likelihood) for name, m in measured.by_source.items()]
+        curve = measured.overall.curve
+        return Cell(*names, self.train.n_rows, tuple(parts), curve, seconds)
+
+    def _part(self, source: str | None, measures: Measures, log_likelihood: Floats | None) -> Part:
+        found = {name: getattr(measures, name) for name in HEADINGS}
+        values = {name: float(value) for name, value in found.items() if value is not None}
+        if log_likelihood is not None:
+            rows = _weights(self.test) > 0
+            if source is not None and self.test.source_codes is not None:
+                rows &= self.test.source_codes == self.test.sources.index(source)
+            mean = np.average(log_likelihood[rows], weights=_weights(self.test)[rows])
+            values["log_likelihood"] = float(mean)
+        return Part(source, measures.n_rows, values)
+
+
+def _fitted(dag: DAG, rows: Table, target: str, contestant: Contestant) -> Network:
+    if isinstance(contestant, Calibrated):
+        return calibrated_chain(dag, rows, target, contestant.estimator)
+    return fit(dag, rows, contestant)
+
+
+def _given_source(net: Network, rows: Table) -> Floats:
+    """Log-likelihood of each row given its source."""
+    log_likelihood = net.log_likelihood(rows)
+    if net.source is None:
+        return log_likelihood
+    shares = np.append(np.log(net[net.source].table), 0.0)  # the last for an unknown source
+    return log_likelihood - shares[rows.column(net.source)]
+
+
+def _weights(table: Table) -> Floats:
+    return np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)

@@ -1,0 +1,88 @@
+"""How counts become tables: the options of ``learn``, and the estimator they name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from consilience.cli.bundles import bundled
+from consilience.errors import ConsilienceError
+
+if TYPE_CHECKING:
+    from consilience.parameters.estimator import Estimator
+    from consilience.parameters.strength import Strength
+
+__all__ = ["Tables", "estimator_of", "table_options"]
+
+HIERARCHICAL = ("hdmcs", "hdmjs", "hds", "adaptive")
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the options say about the tables."""
+
+    by_source: bool
+    parameters: str | None
+    strength: str | None
+
+
+table_options: Final = bundled(
+    "tables",
+    Tables,
+    [
+        click.option("--by-source", is_flag=True, help="Give every source its own tables."),
+        click.option(
+            "--parameters",
+            type=click.Choice(["dirichlet", "mle", "shrinkage", "hdc", *HIERARCHICAL]),
+            help="How counts become probabilities.  [default: dirichlet for one source, hdmcs for "
+            "several]",
+        ),
+        click.option(
+            "--strength",
+            metavar="S",
+            help="How strongly a hierarchy ties its groups: a number, per-state, or "
+            "gamma:SHAPE,RATE to learn it.  [default: per-state]",
+        ),
+    ],
+)
+
+
+def estimator_of(tables: Tables, ess: float | None) -> Estimator | None:
+    """The estimator that was asked for; None leaves the choice to the library."""
+    import consilience as cs
+
+    parameters = tables.parameters
+    if ess is not None and parameters not in (None, "dirichlet"):
+        raise click.UsageError(
+            "--ess goes with --parameters dirichlet, or with a --score that has a prior."
+        )
+    if tables.strength is not None and parameters not in HIERARCHICAL:
+        raise click.UsageError(f"--strength goes with --parameters {', '.join(HIERARCHICAL)}.")
+    if parameters is None and ess is None:
+        return None
+    if parameters in HIERARCHICAL:
+        choices = {"hdmcs": cs.HDMCS, "hdmjs": cs.HDMJS, "hds": cs.HDS, "adaptive": cs.Adaptive}
+        return choices[parameters](s=_strength(tables.strength))
+    plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC}
+    return plain[parameters]() if parameters in plain else cs.Dirichlet(ess=ess)
+
+
+def _strength(text: str | None) -> Strength:
+    import consilience as cs
+
+    kind, _, value = (text or "per-state").partition(":")
+    try:
+        if kind == "per-state":
+            return cs.PerState(float(value or 1))
+        if kind == "gamma":
+            shape, rate = map(float, value.split(","))
+            return cs.Gamma(shape, rate)
+        return float(kind)
+    except ConsilienceError:
+        raise
+    except ValueError:
+        raise click.UsageError(
+            f"--strength {text!r}: expected a number, per-state or gamma:4,0.1."
+        ) from None

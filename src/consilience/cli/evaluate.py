@@ -1,0 +1,348 @@
+"""``consilience evaluate``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from consilience.cli.bundles import bundled
+from consilience.cli.common import (
+    Refusal,
+    data_argument,
+    grid_of,
+    model_of,
+    print_facts,
+    print_notes,
+    screen,
+    spoken,
+)
+from consilience.cli.estimators import HIERARCHICAL, Tables, estimator_of
+from consilience.cli.progress import watched
+from consilience.cli.reading import (
+    Reading,
+    _discretizer,
+    check_discrete,
+    read_rows,
+    reading_options,
+)
+
+if TYPE_CHECKING:
+    import consilience as cs
+    from consilience.classify.splits import Splits
+    from consilience.classify.structures import Structure
+    from consilience.classify.trial import Contestant
+    from consilience.data.discretize import Discretizer
+
+__all__ = ["evaluate"]
+
+NAIVE_BAYES, TAN = "naive-bayes", "tan"
+POOLED, SEPARATE, CALIBRATED = "pooled", "separate", "hdc-loo"
+PARAMETERS: Final = (
+    *("dirichlet", POOLED, SEPARATE, "mle", "shrinkage"),
+    *HIERARCHICAL,
+    *("hdc", CALIBRATED),
+)
+MEASURES: Final = {
+    **{name: name for name in ("accuracy", "precision", "recall", "f1", "brier")},
+    "log-loss": "log_loss",
+    "calibration": "calibration_error",
+    "log-likelihood": "log_likelihood",
+}
+ABOUT_POSITIVE: Final = ("precision", "recall", "f1")
+DPI = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What the options say about who is compared."""
+
+    structure: tuple[str, ...]
+    parameters: tuple[str, ...]
+    ess: float | None
+    strength: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the options say about training sets and test sets."""
+
+    folds: int | None
+    leave_one_source_out: bool
+    sizes: str | None
+    repeats: int | None
+    test_rows: int | None
+    seed: int
+
+
+contest_options: Final = bundled(
+    "contest",
+    Contest,
+    [
+        click.option(
+            "--structure",
+            multiple=True,
+            metavar="GRAPH",
+            help="naive-bayes, tan, a model file, or a model string such as '[A][B|A]'; "
+            "repeatable.  [default: naive-bayes and tan]",
+        ),
+        click.option(
+            "--parameters",
+            multiple=True,
+            type=click.Choice(PARAMETERS),
+            help="How counts become probabilities; repeatable. hdc-loo is hdc calibrated for the "
+            "target.  [default: pooled, separate, hdmcs and hdc; dirichlet and hdc for one source]",
+        ),
+        click.option("--ess", type=float, help="Size of the Dirichlet priors.  [default: 1]"),
+        click.option(
+            "--strength",
+            metavar="S",
+            help="How strongly hierarchies tie their groups: a number, per-state, or "
+            "gamma:SHAPE,RATE to learn it.  [default: per-state]",
+        ),
+    ],
+)
+plan_options: Final = bundled(
+    "plan",
+    Plan,
+    [
+        click.option(
+            "--folds",
+            type=click.IntRange(min=2),
+            help="Cross-validation, stratified by class and source.  [default: 5]",
+        ),
+        click.option(
+            "--leave-one-source-out",
+            is_flag=True,
+            help="Test on each source in turn what was learned from the others.",
+        ),
+        click.option(
+            "--sizes", metavar="N,N,...", help="A learning curve: training sets of these sizes."
+        ),
+        click.option(
+            "--repeats",
+            type=click.IntRange(min=1),
+            help="How often folds or a learning curve are drawn anew.  [default: 1; 5 for --sizes]",
+        ),
+        click.option(
+            "--test-rows",
+            type=click.IntRange(min=1),
+            help="Test rows of a learning curve.  [default: all that are left]",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the splits."),
+    ],
+)
+
+
+@click.command()
+@data_argument
+@click.option("--target", required=True, metavar="COL", help="The class that is predicted.")
+@reading_options
+@contest_options
+@plan_options
+@click.option("--positive", metavar="STATE", help="The state that F1 is about, of two the second.")
+@click.option(
+    "--measure",
+    type=click.Choice(list(MEASURES)),
+    default="log-loss",
+    show_default=True,
+    help="The measure that is shown with its errors and by source.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Folder for results and figures."
+)
+@spoken
+def evaluate(
+    data: tuple[str, ...],
+    target: str,
+    reading: Reading,
+    contest: Contest,
+    plan: Plan,
+    positive: str | None,
+    measure: str,
+    output: Path | None,
+) -> None:
+    """Compare ways to learn a classifier on rows that they did not learn from.
+
+    Every --structure is tried with all --parameters, beside the class prior, which looks at no
+    feature. Cut points of --discretize are found in each training set. A source that a training set
+    does not have is predicted as one never seen.
+
+    With -o the folder gets results.csv (every number), summary.csv, figures, and cells.jsonl: what
+    is finished, so that the same command goes on after an interrupt. Figures need matplotlib.
+
+    \b
+    Examples:
+      consilience evaluate heart.csv --source hospital --target disease
+      consilience evaluate heart.csv --source hospital --target disease --leave-one-source-out
+      consilience evaluate heart.csv --target disease --structure tan --parameters hdc
+        --parameters hdc-loo --sizes 20,60,120 -o results
+    """
+    import consilience as cs
+
+    estimators, splits = _estimators(contest), _splits(plan)
+    choices = dict(map(_discretizer, reading.discretize))
+    table = read_rows(data, replace(reading, discretize=()))
+    structures = _structures(contest.structure)
+    _check_columns(table, structures, choices)
+    _check_measure(table, target, positive, measure)
+    if output is not None:
+        output.mkdir(exist_ok=True)
+    with watched("Evaluating") as progress:
+        found = cs.cross_evaluate(
+            table,
+            target,
+            structures=structures or None,
+            estimators=estimators or None,
+            splits=splits,
+            discretize=choices,
+            positive=positive,
+            seed=plan.seed,
+            progress=progress,
+            resume=None if output is None else output / "cells.jsonl",
+        )
+    _print_tables(found, MEASURES[measure])
+    if output is not None:
+        _write(found, output)
+    if found.stopped_by == "interrupt":
+        again = "; the same command goes on from here" if output is not None else ""
+        click.echo(f"interrupted{again}", err=True)
+        sys.exit(130)
+
+
+def _estimators(contest: Contest) -> dict[str, Contestant]:
+    if contest.ess is not None and not {"dirichlet", POOLED, SEPARATE} & set(contest.parameters):
+        raise click.UsageError("--ess goes with --parameters dirichlet, pooled or separate.")
+    if contest.strength is not None and not set(HIERARCHICAL) & set(contest.parameters):
+        raise click.UsageError(f"--strength goes with --parameters {', '.join(HIERARCHICAL)}.")
+    return {name: _estimator(name, contest) for name in contest.parameters}
+
+
+def _estimator(name: str, contest: Contest) -> Contestant:
+    import consilience as cs
+
+    if name == CALIBRATED:
+        return cs.Calibrated()
+    plain = "dirichlet" if name in (POOLED, SEPARATE) else name
+    strength = contest.strength if plain in HIERARCHICAL else None
+    ess = contest.ess if plain == "dirichlet" else None
+    found = estimator_of(Tables(False, plain, strength), ess) or cs.Dirichlet()
+    if name == POOLED:
+        return cs.Pooled(found)
+    return cs.Separate(found) if name == SEPARATE else found
+
+
+def _structures(texts: Sequence[str]) -> dict[str, Structure]:
+    import consilience as cs
+
+    known: dict[str, Structure] = {NAIVE_BAYES: cs.naive_bayes, TAN: cs.tan}
+    found: dict[str, Structure] = {}
+    for text in texts:
+        if text in known:
+            found[text] = known[text]
+            continue
+        model = model_of(text, f"--structure {text!r}", f", nor {NAIVE_BAYES!r} or {TAN!r}")
+        name = text if text.lstrip().startswith("[") else Path(text).name
+        found[name] = model if isinstance(model, cs.DAG) else _graph_of(model)
+    return found
+
+
+def _graph_of(net: cs.Network) -> cs.DAG:
+    """The graph of a model; its source is added again by whatever is learned from several."""
+    return net.dag if net.source is None else net.dag.without(net.source)
+
+
+def _splits(plan: Plan) -> Splits:
+    import consilience as cs
+
+    asked = [plan.folds is not None, plan.leave_one_source_out, plan.sizes is not None]
+    if sum(asked) > 1:
+        raise click.UsageError(
+            "choose one of --folds, --leave-one-source-out and --sizes: each splits the rows."
+        )
+    if plan.test_rows is not None and plan.sizes is None:
+        raise click.UsageError("--test-rows goes with --sizes.")
+    if plan.leave_one_source_out:
+        if plan.repeats is not None:
+            raise click.UsageError("--leave-one-source-out is not random; --repeats says nothing.")
+        return cs.LeaveOneSourceOut()
+    if plan.sizes is None:
+        return cs.StratifiedFolds(plan.folds or 5, plan.repeats or 1)
+    try:
+        sizes = [int(text) for text in plan.sizes.split(",")]
+    except ValueError:
+        raise click.UsageError(f"--sizes {plan.sizes!r}: expected numbers as 20,60,120.") from None
+    return cs.LearningCurve(sizes, plan.repeats or 5, plan.test_rows)
+
+
+def _check_columns(
+    table: cs.Table, structures: dict[str, Structure], choices: dict[str, Discretizer]
+) -> None:
+    """Refuse columns without states, all at once, unless no graph looks at them."""
+    import consilience as cs
+
+    graphs = [each for each in structures.values() if isinstance(each, cs.DAG)]
+    is_about_all = len(graphs) < len(structures) or not structures
+    nodes = {node for graph in graphs for node in graph.nodes}
+    names = [name for name in table.variables if is_about_all or name in nodes]
+    check_discrete([name for name in names if name not in choices], table)
+
+
+def _check_measure(table: cs.Table, target: str, positive: str | None, measure: str) -> None:
+    from consilience import _check
+
+    _check.known("column", [target], table.variables)
+    states = table.variables[target].discrete_states
+    if measure in ABOUT_POSITIVE and positive is None and len(states) > 2:
+        raise Refusal(
+            f"--measure {measure} is about one state of {target!r}: name it by --positive."
+        )
+
+
+def _print_tables(found: cs.CrossEvaluation, measure: str) -> None:
+    from consilience.classify.results import MEASURES as HEADINGS
+    from consilience.classify.tables import curve_table, detail_table, means_table, title_of
+
+    console = screen()
+    console.print(title_of(found), markup=False, soft_wrap=True)
+    if not found.by_size:
+        grids = [("", means_table(found)), ("", detail_table(found, measure))]
+    else:
+        shown = dict.fromkeys(("accuracy", measure))
+        titles = {name: f"\n{HEADINGS[name]} by rows to learn from" for name in shown}
+        grids = [(titles[name], curve_table(found, name)) for name in shown]
+    for title, (header, rows) in grids:
+        console.print(title)
+        console.print(grid_of(header, rows, n_left=2))
+
+
+def _write(found: cs.CrossEvaluation, folder: Path) -> None:
+    """All numbers, and pictures of them if they can be drawn."""
+    from consilience.errors import MissingExtraError
+
+    found.to_csv(folder / "results.csv")
+    found.summary_to_csv(folder / "summary.csv")
+    written = ["results.csv", "summary.csv"]
+    notes = []
+    try:
+        written += _draw(found, folder)
+    except MissingExtraError as problem:
+        notes.append(f"There are no figures: {problem}")
+    console = screen()
+    console.print()
+    print_facts(console, {"written to": f"{folder}: {', '.join(written)}"})
+    print_notes(notes)
+
+
+def _draw(found: cs.CrossEvaluation, folder: Path) -> list[str]:
+    from consilience.show.evaluation import evaluation_figures
+
+    names = []
+    for name, figure in evaluation_figures(found).items():
+        figure.savefig(folder / f"{name}.png", dpi=DPI)
+        names.append(f"{name}.png")
+    return names

@@ -1,0 +1,118 @@
+"""How a command reads rows: the options, and the table they give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from consilience.cli.bundles import bundled
+from consilience.cli.common import (
+    Refusal,
+    markers,
+    missing_option,
+    parts,
+    screen,
+    source_column_option,
+    weight_option,
+)
+from consilience.errors import ConsilienceError
+
+if TYPE_CHECKING:
+    import consilience as cs
+    from consilience.data.discretize import Discretizer
+
+__all__ = ["Reading", "check_discrete", "read_rows", "reading_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the options say about the columns."""
+
+    source: str | None
+    weight: str | None
+    missing: tuple[str, ...]
+    discrete: tuple[str, ...]
+    continuous: tuple[str, ...]
+    discretize: tuple[str, ...]
+
+
+reading_options: Final = bundled(
+    "reading",
+    Reading,
+    [
+        source_column_option,
+        weight_option,
+        missing_option,
+        click.option(
+            "--discrete", multiple=True, metavar="COL", help="Column to be read as discrete."
+        ),
+        click.option(
+            "--continuous", multiple=True, metavar="COL", help="Column to be read as continuous."
+        ),
+        click.option(
+            "--discretize",
+            multiple=True,
+            metavar="COL=HOW",
+            help="Cut a column of numbers into states: quantiles:5, width:5, cuts:120,140 or "
+            "mdlp:TARGET.",
+        ),
+    ],
+)
+
+
+def read_rows(data: Sequence[str], reading: Reading) -> cs.Table:
+    """The table of all files."""
+    import consilience as cs
+
+    choices = dict(map(_discretizer, reading.discretize))
+    with screen(stderr=True).status("Reading"):
+        return cs.read(
+            parts(data, reading.source),
+            source=reading.source,
+            weight=reading.weight,
+            discrete=reading.discrete,
+            continuous=reading.continuous,
+            missing=markers(reading.missing),
+            discretize=choices,
+        )
+
+
+def check_discrete(names: Sequence[str], table: cs.Table) -> None:
+    """Refuse columns without states, all of them at once and with the reason for each."""
+    found = [
+        f"{name!r} ({table.origins[name]})"
+        for name in names
+        if name in table.variables and table.variables[name].is_continuous
+    ]
+    if found:
+        raise Refusal(
+            f"tables need states, but these columns are continuous: {', '.join(found)}. "
+            "Try --discretize COL=quantiles:5 or --discrete COL."
+        )
+
+
+def _discretizer(text: str) -> tuple[str, Discretizer]:
+    import consilience as cs
+
+    column, _, how = text.partition("=")
+    kind, _, value = how.partition(":")
+    try:
+        if kind == "quantiles":
+            return column, cs.Quantiles(int(value))
+        if kind == "width":
+            return column, cs.EqualWidth(int(value))
+        if kind == "cuts":
+            return column, cs.Cuts([float(point) for point in value.split(",")])
+        if kind == "mdlp" and value:
+            return column, cs.MDLP(value)
+    except ConsilienceError:
+        raise
+    except ValueError as problem:
+        raise click.UsageError(f"--discretize {text!r}: {problem}.") from problem
+    raise click.UsageError(
+        f"--discretize {text!r}: expected COL=quantiles:5, COL=width:5, COL=cuts:120,140 or "
+        "COL=mdlp:TARGET."
+    )

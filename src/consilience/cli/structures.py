@@ -1,0 +1,250 @@
+"""Where the graph of ``learn`` comes from: said, read, or searched; the options and the facts.
+
+A search is known by its name on the command line; the table says which public choice it is and
+which options are its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from consilience.cli.bundles import bundled
+from consilience.cli.common import model_of
+from consilience.cli.progress import watched
+from consilience.cli.reading import check_discrete
+from consilience.cli.scores import score_of, score_option
+
+if TYPE_CHECKING:
+    import consilience as cs
+    from consilience.graph.names import Arc
+    from consilience.structure.searches.task import Search
+
+__all__ = ["Found", "Structure", "find_graph", "structure_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the options say about the graph."""
+
+    target: str | None
+    structure: str | None
+    score: str | None
+    max_parents: int | None
+    restarts: int | None
+    order: str | None
+    require: tuple[str, ...]
+    forbid: tuple[str, ...]
+    tier: tuple[str, ...]
+    seconds: float | None
+    seed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A search: its public name, which options are its parameters, and parameters that are set."""
+
+    choice: str
+    takes: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The graph; and if it was searched, the record of the search and its score in words."""
+
+    dag: cs.DAG
+    result: cs.SearchResult | None = None
+    score: str = ""
+
+
+NAIVE_BAYES, TAN = "naive-bayes", "tan"
+
+SEARCHES: Final[Mapping[str, Fact]] = {
+    "hc": Fact("HillClimb", ("max_parents", "restarts")),
+    "tabu": Fact("HillClimb", ("max_parents", "restarts"), fixed={"tabu": 10}),
+    "ges": Fact("GES", ("max_parents",)),
+    "exact": Fact("Exact", ("max_parents",)),
+    "astar": Fact("AStar", ("max_parents",)),
+    "order": Fact("OrderSearch", ("max_parents", "restarts")),
+    "annealing": Fact("SimulatedAnnealing", ("max_parents",)),
+    "best-first": Fact("BestFirst", ("max_parents",)),
+    "k2": Fact("K2Search", ("max_parents", "order"), needs=("order",)),
+    "chow-liu": Fact("ChowLiu"),
+}
+
+OF_SEARCH: Final = (
+    "score",
+    "max_parents",
+    "restarts",
+    "order",
+    "require",
+    "forbid",
+    "tier",
+    "seconds",
+    "seed",
+)
+"""Options that mean something to a search only."""
+
+OF_SOME: Final = ("max_parents", "restarts", "order")
+"""Those among them that only some searches have."""
+
+structure_options: Final = bundled(
+    "wanted",
+    Structure,
+    [
+        click.option(
+            "--target", metavar="COL", help="The variable that naive Bayes or TAN predicts."
+        ),
+        click.option(
+            "--structure",
+            metavar="GRAPH",
+            help="A model file, a model string such as '[A][B|A]', naive-bayes (the default if "
+            f"--target is given), tan, or a search: {', '.join(SEARCHES)}.",
+        ),
+        score_option("How graphs are judged, bic by default"),
+        click.option(
+            "--max-parents", type=click.IntRange(min=0), help="Most parents that a node may have."
+        ),
+        click.option(
+            "--restarts",
+            type=click.IntRange(min=0),
+            help="How many restarts in a row may find nothing better.",
+        ),
+        click.option("--order", metavar="A,B,...", help="All variables, parents before children."),
+        click.option(
+            "--require",
+            multiple=True,
+            metavar="FROM:TO",
+            help="An arc that the graph must have; repeatable. 'FROM->TO' is understood too.",
+        ),
+        click.option(
+            "--forbid",
+            multiple=True,
+            metavar="FROM:TO",
+            help="An arc that the graph must not have; repeatable.",
+        ),
+        click.option(
+            "--tier",
+            multiple=True,
+            metavar="A,B,...",
+            help="Variables of one tier; repeatable, the earliest first. No arc leads back to an "
+            "earlier tier.",
+        ),
+        click.option("--seconds", type=float, help="Time for the search; the best graph is kept."),
+        click.option("--seed", type=click.IntRange(min=0), help="Of what is random in the search."),
+    ],
+)
+
+
+def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
+    """The graph that the options ask for; ``ess`` is that of the score."""
+    import consilience as cs
+
+    structure, target = wanted.structure, wanted.target
+    if structure in SEARCHES:
+        return _search(wanted, ess, table)
+    _refuse_search_options(wanted)
+    if structure is None and target is None:
+        raise click.UsageError(
+            "say the graph with --structure (hc learns one), or give --target for naive Bayes."
+        )
+    if structure in (None, NAIVE_BAYES, TAN):
+        if target is None:
+            raise click.UsageError(f"--structure {structure} needs --target.")
+        return Found(cs.tan(table, target) if structure == TAN else cs.naive_bayes(table, target))
+    if target is not None:
+        raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} or {TAN} only.")
+    known = ", ".join(map(repr, (NAIVE_BAYES, TAN, *SEARCHES)))
+    model = model_of(structure, f"--structure {structure!r}", f", nor {known}")
+    return Found(model if isinstance(model, cs.DAG) else model.dag)
+
+
+def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
+    import consilience as cs
+
+    if wanted.target is not None:
+        raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} or {TAN} only.")
+    search = _search_of(wanted, table)
+    score = score_of(wanted.score or "bic", ess, n_variables=len(table.variables))
+    check_discrete(tuple(table.variables), table)
+    arcs = {
+        option: [_arc(f"--{option}", text, table) for text in getattr(wanted, option)]
+        for option in ("require", "forbid")
+    }
+    with watched("Searching") as progress:
+        result = cs.search(
+            table,
+            score=score,
+            search=search,
+            require=arcs["require"],
+            forbid=arcs["forbid"],
+            tiers=[_names(text, table) for text in wanted.tier],
+            seconds=wanted.seconds,
+            seed=wanted.seed or 0,
+            progress=progress,
+        )
+    return Found(result.dag, result, repr(score))
+
+
+def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
+    """The search that was asked for; None is hill climbing as the library does it by itself."""
+    import consilience as cs
+
+    name = wanted.structure or ""
+    fact = SEARCHES[name]
+    for option in OF_SOME:
+        if getattr(wanted, option) is not None and option not in fact.takes:
+            having = [each for each, other in SEARCHES.items() if option in other.takes]
+            raise click.UsageError(f"{_dashed(option)} goes with --structure {', '.join(having)}.")
+    for option in fact.needs:
+        if getattr(wanted, option) is None:
+            raise click.UsageError(f"--structure {name} needs {_dashed(option)}.")
+    given = {option: getattr(wanted, option) for option in fact.takes}
+    values = {option: value for option, value in given.items() if value is not None}
+    if "order" in values:
+        values["order"] = _names(values["order"], table)
+    if name == "hc" and not values:
+        return None
+    choice: Callable[..., Search] = getattr(cs, fact.choice)
+    return choice(**fact.fixed, **values)
+
+
+def _refuse_search_options(wanted: Structure) -> None:
+    for option in OF_SEARCH:
+        if getattr(wanted, option) not in (None, ()):
+            raise click.UsageError(
+                f"{_dashed(option)} goes with a search: --structure {', '.join(SEARCHES)}."
+            )
+
+
+def _arc(option: str, text: str, table: cs.Table) -> Arc:
+    """The two ends of an arc; a name may hold the sign between them if that leaves no doubt."""
+    splits = [
+        (text[:i], text[i + len(sign) :])
+        for sign in ("->", ":")
+        for i in range(len(text))
+        if text.startswith(sign, i)
+    ]
+    known = [pair for pair in splits if set(pair) <= set(table.variables)]
+    if known or splits:
+        start, end = (known or splits)[0]
+        return start.strip(), end.strip()
+    raise click.UsageError(f"{option} {text!r}: expected FROM:TO.")
+
+
+def _names(text: str, table: cs.Table) -> list[str]:
+    """Names with commas between them, unless the text is itself the name of a variable."""
+    return [text] if text in table.variables else _stripped(text.split(","))
+
+
+def _stripped(names: Iterable[str]) -> list[str]:
+    return [name.strip() for name in names]
+
+
+def _dashed(option: str) -> str:
+    return f"--{option.replace('_', '-')}"

@@ -1,0 +1,112 @@
+"""What ``learn`` prints: rows, graph, search, tables, gaps and notes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from consilience.cli.common import grid_of, listed, print_facts, print_notes, screen
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    import consilience as cs
+    from consilience.cli.structures import Found
+
+__all__ = ["summarize"]
+
+NEW_SOURCE = "new_source"  # of consilience.parameters.sources, too heavy to import here
+REASONS = {
+    "optimum": "optimum (nothing better was found)",
+    "seconds": "seconds (the time was used up)",
+    "interrupt": "interrupt",
+}
+
+
+def summarize(net: cs.Network, table: cs.Table, found: Found, output: Path | None) -> None:
+    """Print the story of a fit."""
+    facts = {"rows": f"{table.n_rows:,}"}
+    if table.weights is not None:
+        facts["weight"] = f"{table.total_weight:,g}"
+    if table.sources:
+        facts["sources"] = f"{len(table.sources)} in {table.source!r}: {listed(table.sources)}"
+    facts |= _search_facts(found)
+    facts |= {
+        "nodes": f"{len(net.dag.nodes):,}",
+        "arcs": f"{len(net.dag.arcs):,}",
+        "parameters": f"{net.n_parameters:,}",
+        "estimator": net.record.method,
+    }
+    if output is not None:
+        facts["written to"] = str(output)
+    console = screen()
+    print_facts(console, facts)
+    _print_gaps(console, net)
+    if notes := [*_search_notes(found), *_sharing(net), *net.record.notes]:
+        console.print()
+        print_notes(notes)
+
+
+def _search_facts(found: Found) -> dict[str, str]:
+    result = found.result
+    if result is None:
+        return {}
+    n_arcs = len(found.dag.arcs)
+    arcs = listed([f"{start} -> {end}" for start, end in found.dag.arcs])
+    return {
+        "found": f"{n_arcs:,} arc{'' if n_arcs == 1 else 's'}{': ' if arcs else ''}{arcs}",
+        "score": f"{result.score:,.4f} by {found.score}",
+        "families": f"{result.n_scored:,} scored in {result.seconds:.3g} s",
+        "stopped by": REASONS.get(result.stopped_by, result.stopped_by),
+    }
+
+
+def _search_notes(found: Found) -> list[str]:
+    if found.result is None:
+        return []
+    kept = ["The search was interrupted; the graph is the best one so far."]
+    return [*(kept if found.result.stopped_by == "interrupt" else []), *found.result.notes]
+
+
+def _print_gaps(console: Console, net: cs.Network) -> None:
+    record = net.record
+    gaps = [
+        name for name in record.n_rows if record.n_incomplete[name] or record.unidentified[name]
+    ]
+    if not gaps:
+        return
+    header = ("family", "rows used", "incomplete", "parent states", "never seen")
+    rows = [
+        (
+            f"{name} | {', '.join(net[name].parents)}" if net[name].parents else name,
+            f"{record.n_rows[name]:,g}",
+            f"{record.n_incomplete[name]:,g}",
+            f"{len(net[name].rows):,}",
+            f"{record.unidentified[name]:,}",
+        )
+        for name in gaps
+    ]
+    console.print("\nFamilies with gaps:")
+    console.print(grid_of(header, rows))
+
+
+def _sharing(net: cs.Network) -> list[str]:
+    """What the tables share between sources, if there are several."""
+    if net.source is None:
+        return []
+    children = net.dag.children(net.source)
+    states = net.variables[net.source].discrete_states
+    n_sources = len([state for state in states if state != NEW_SOURCE])
+    if not children:
+        return [
+            f"The tables are pooled over the {n_sources} sources; --by-source gives each its own."
+        ]
+    if len(children) == len(net.dag.nodes) - 1:
+        tied = NEW_SOURCE in states
+        return [
+            f"The tables of the {n_sources} sources are tied together; the state {NEW_SOURCE!r} of "
+            f"{net.source!r} stands for a source never seen."
+            if tied
+            else f"Each of the {n_sources} sources has tables of its own."
+        ]
+    return [f"The tables of {listed(children)} depend on the source; the others are pooled."]
