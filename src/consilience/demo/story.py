@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import consilience as cs
-from consilience._typing import Bools, Floats
+from consilience._typing import Floats
 from consilience.demo.hospitals import REASONS, SOURCE, STATES, make_hospitals
 from consilience.parameters.estimator import Estimator
 from consilience.show.text import outline
@@ -97,15 +97,15 @@ def tell_comparison(console: Console, table: cs.Table, scores: Mapping[str, Floa
     """How well each way of sharing predicts rows that were not used to fit it."""
     _heading(console, "3. One table for all hospitals, one for each, or something between?")
     console.print(
-        f"Mean log-likelihood of a complete row, held out in one of {N_FOLDS} folds; higher is\n"
-        "better.\n"
+        f"Mean log-likelihood of a row, held out in one of {N_FOLDS} folds, what is missing\n"
+        "summed out; higher is better.\n"
     )
     grid = _grid("hospital", "rows", *scores)
-    complete = is_complete(table)
-    parts = [(h, complete & (table.column(SOURCE) == f)) for f, h in enumerate(table.sources)]
-    for hospital, rows in [*parts, ("all", complete)]:
-        means = [float(score[rows].mean()) for score in scores.values()] if rows.any() else []
-        shown = [_starred(mean, max(means)) for mean in means] or ["-"] * len(scores)
+    everything = np.ones(table.n_rows, bool)
+    parts = [(h, np.equal(table.column(SOURCE), f)) for f, h in enumerate(table.sources)]
+    for hospital, rows in [*parts, ("all", everything)]:
+        means = [float(score[rows].mean()) for score in scores.values()]
+        shown = [_starred(mean, max(means)) for mean in means]
         grid.add_row(hospital, f"{rows.sum():,}", *shown)
     console.print(grid)
     console.print(
@@ -164,22 +164,16 @@ def tell_files(console: Console, net: cs.Network, svg_path: Path | None) -> None
 
 
 def compare(table: cs.Table) -> dict[str, Floats]:
-    """Log-likelihood of each held-out complete row given its hospital; zero for the others."""
+    """Log-likelihood of each held-out row given its hospital, for three ways of sharing."""
     scores = {way: np.zeros(table.n_rows) for way in WAYS}
     fold = np.arange(table.n_rows) % N_FOLDS
     for k in range(N_FOLDS):
-        rows = (fold == k) & is_complete(table)
-        training, held_out = table.take(fold != k), table.take(rows)
+        training, held_out = table.take(fold != k), table.take(fold == k)
         for way, estimator in WAYS.items():
             net = cs.fit(DAG, training, estimator)
             share = np.log(net[SOURCE].table)[held_out.source_codes]
-            scores[way][rows] = net.log_likelihood(held_out) - share
+            scores[way][fold == k] = net.log_likelihood(held_out) - share
     return scores
-
-
-def is_complete(table: cs.Table) -> Bools:
-    """Whether nothing is missing, for each row."""
-    return np.all([column >= 0 for column in table.columns.values()], axis=0)
 
 
 def _heading(console: Console, text: str) -> None:
