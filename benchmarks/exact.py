@@ -42,8 +42,8 @@ def main() -> None:
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             told = json.loads(done.stdout)
             print(
-                f"  {score:<5} {search:<17} CPU {told['cpu']:6.1f} s   wall {told['wall']:6.1f} s   "
-                f"{told['families']:>9,} families   {told['memory']:5.0f} MiB   "
+                f"  {score:<5} {search:<17} CPU {told['cpu']:6.1f} s   wall {told['wall']:6.1f} s"
+                f"   {told['families']:>9,} families   {told['memory']:5.0f} MiB   "
                 f"score {told['score']:.4f}",
                 flush=True,
             )
@@ -77,15 +77,14 @@ def exhaustive() -> None:
     table = rows_of(5, 5000)
     frame = frame_of(table)
     learner = pgmpy.ExhaustiveSearch(frame, scoring_method=pgmpy.BIC(frame))
+    cpu, wall = time.process_time(), time.perf_counter()
     found = learner.estimate()
+    slow = time.process_time() - cpu, time.perf_counter() - wall
     score = cs.score(cs.DAG(found.edges(), nodes=list(frame.columns)), table, cs.BIC())
     best = cs.search(table, search=cs.Exact()).score
     title = f"all graphs on 5 variables, 5,000 rows; pgmpy's score less ours: {score - best:.9f}"
-    times = {
-        "consilience": measure(lambda: cs.learn(table, search=cs.Exact())),
-        "pgmpy": measure(learner.estimate, repeats=1),
-    }
-    show(title, times, "consilience")
+    quick = measure(lambda: cs.learn(table, search=cs.Exact()))
+    show(title, {"consilience": quick, "pgmpy": slow}, "consilience")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,19 @@ def test_the_children_that_a_graph_gives_the_source_depend_on_it():
     assert net["cough"].parents == ("smoke",)
 
 
+@pytest.mark.parametrize(
+    "estimator", [cs.HDMCS(), cs.Separate(cs.MLE()), cs.Adaptive(), cs.HDC()], ids=repr
+)
+def test_nothing_depends_on_a_source_that_a_graph_names_without_children(estimator):
+    dag = cs.DAG([("smoke", "cough")], nodes=["hospital", "smoke", "cough"])
+    net = cs.fit(dag, two_hospitals(), estimator)
+    assert net.source == "hospital"
+    assert net.dag.arcs == (("smoke", "cough"),)
+    assert not net.record.pooling
+    pooled = cs.fit(dag, two_hospitals(), cs.Pooled(estimator))
+    np.testing.assert_array_equal(net["cough"].table, pooled["cough"].table)
+
+
 def test_arcs_into_the_source_are_refused():
     with pytest.raises(GraphError, match="'smoke' -> 'hospital'"):
         cs.fit(cs.DAG([("smoke", "hospital")]), two_hospitals())
@@ -45,6 +58,19 @@ def test_rows_with_gaps_are_counted_in_the_record():
     assert net.record.n_rows == {"smoke": 4, "cough": 3}
     assert net.record.n_incomplete == {"smoke": 0, "cough": 1}
     assert "missing completely at random" in net.record.notes[0]
+
+
+def test_parent_states_that_no_row_shows_are_counted_in_each_source_that_is_kept_apart():
+    # Source n shows both states of smoke, s one of them, and w has no rows at all.
+    columns = {"smoke": ["yes", "no", "no", "no"], "cough": ["yes", "no", "yes", "no"]}
+    table = cs.read({**columns, "f": ["n", "n", "s", "w"]}, source="f").take(slice(0, 3))
+    dag = cs.DAG([("smoke", "cough")])
+    apart = {"smoke": 1, "cough": 3}
+    for estimator in (cs.HDMCS(), cs.Separate(cs.MLE())):
+        assert cs.fit(dag, table, estimator).record.unidentified == apart
+    assert cs.fit(dag, table, cs.MLE()).record.unidentified == {"smoke": 0, "cough": 0}
+    named = cs.DAG([("smoke", "cough"), ("f", "smoke")])
+    assert cs.fit(named, table, cs.HDMCS()).record.unidentified == {"smoke": 1, "cough": 0}
 
 
 def test_the_default_estimator_is_named_in_the_record():
@@ -66,6 +92,17 @@ def test_a_fit_from_batches_equals_the_fit_of_the_whole():
 def test_a_node_that_is_no_variable_is_named():
     with pytest.raises(UnknownNameError, match=r"unknown variable 'smoek'\. Did you mean 'smoke'"):
         cs.fit(cs.DAG(nodes=["smoek"]), two_hospitals())
+
+
+@pytest.mark.parametrize("wrong", [cs.MLE, cs.HDMCS, "mle", None], ids=repr)
+@pytest.mark.parametrize("wrapper", [cs.Pooled, cs.Separate])
+def test_what_is_no_estimator_cannot_be_wrapped(wrapper, wrong):
+    with pytest.raises(InputError, match="estimator must be a choice such as") as error:
+        wrapper(wrong)
+    assert error.value.culprits == {"parameter": "estimator"}
+    if wrong is not None:
+        with pytest.raises(InputError, match="estimator must be a choice such as"):
+            cs.fit(cs.DAG(nodes=["smoke"]), two_hospitals(), wrong)
 
 
 def test_a_table_without_rows_cannot_be_fitted():

@@ -21,6 +21,7 @@ __all__ = [
     "known",
     "listed",
     "memory",
+    "names",
     "non_negative",
     "positive",
     "unknown",
@@ -62,6 +63,15 @@ def known(kind: str, names: Iterable[str], among: Collection[str]) -> None:
     for name in names:
         if name not in among:
             unknown(kind, name, among)
+
+
+def names(owner: str, **lists: Iterable[str]) -> None:
+    """Refuse one text where a list of names is wanted: its letters would be taken for names."""
+    for name, given in lists.items():
+        if isinstance(given, str):
+            raise InputError(
+                f"{owner}: {name} must be a list of names, got the text {given!r}.", parameter=name
+            )
 
 
 def unknown(kind: str, name: object, among: Iterable[str]) -> NoReturn:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from consilience import _check
 from consilience._typing import Seed
 from consilience.data.table import Table
@@ -16,9 +18,10 @@ from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
 from consilience.structure.scores.likelihood import BIC
-from consilience.structure.scores.score import Score
+from consilience.structure.scores.score import Score, check_score
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.hill_climb import HillClimb
+from consilience.structure.searches.local import unjudged
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
 
 __all__ = ["learn", "node_scores", "score", "search"]
@@ -119,7 +122,7 @@ def node_scores(
 ) -> dict[str, float]:
     """Score of each node's family; their sum is the score of the graph."""
     engine = engine_of(rows)
-    _check_score(score)
+    check_score("score", score)
     if not isinstance(dag, DAG):
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
     source = engine.schema.source
@@ -135,7 +138,11 @@ def node_scores(
         return {}
     counts = count(engine, families, by_source=score.by_source, memory_limit=memory_limit)
     _check_complete(counts)
-    return dict(zip(dag.nodes, map(float, score.local(counts)), strict=True))
+    scores = score.local(counts)
+    for family, value in zip(families, scores, strict=True):
+        if not np.isfinite(value):
+            raise unjudged(score, family)
+    return dict(zip(dag.nodes, map(float, scores), strict=True))
 
 
 def _search(
@@ -153,23 +160,19 @@ def _search(
         score = BIC()
     if search is None:
         search = HillClimb() if seconds is None else HillClimb(restarts=PATIENCE)
-    _check_score(score)
+    check_score("search", score)
     _check_search(search)
     if seconds is not None:
         _check.positive("search", seconds=seconds)
     names = sorted(engine.schema.variables)
     for name in names:
         engine.schema[name].discrete_states  # noqa: B018 - refuses a continuous variable
-    constraints = Constraints.of(names, **wanted)
-    _check_complete(count(engine, [Family(name) for name in names]))
+    source = engine.schema.source
+    constraints = Constraints.of(names, source=None if source is None else source.name, **wanted)
     clock = Clock(seconds, progress)
+    _check_complete(count(engine, [Family(name) for name in names]))
     rng = _check.generator(seed)
     return search.search(Task(engine, score, constraints, rng, clock, memory_limit))
-
-
-def _check_score(score: object) -> None:
-    if isinstance(score, type) or not hasattr(score, "local"):
-        raise InputError(f"score must be a choice such as cs.BIC() or cs.BDeu(), got {score!r}.")
 
 
 def _check_search(search: object) -> None:

@@ -3,13 +3,15 @@ r"""The verb :func:`fit`: check the input, choose, dispatch.
 A table of several sources gives a network in which the source F is a node, a root. Estimators that
 keep the sources apart make it the first parent of every node; the others leave it alone, so that
 evidence on it is always legal. A DAG that names F itself decides: exactly its children depend on
-it. The distribution of F is the share of the rows, :math:`P(F = f) = N_f / N`; hierarchical
-estimators add the reserved state ``new_source`` with :math:`P(F = f) = N_f / (N + 1)`.
+it, and nothing does if it has none. The distribution of F is the share of the rows,
+:math:`P(F = f) = N_f / N`; hierarchical estimators add the reserved state ``new_source`` with
+:math:`P(F = f) = N_f / (N + 1)`. What is left, :math:`1 / (N + 1)`, goes in equal parts to
+``new_source`` and to the sources without rows, so that evidence on those is possible too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from consilience import _check
 from consilience.data.table import Table
@@ -22,9 +24,16 @@ from consilience.network.record import Record
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator
 from consilience.parameters.hierarchical import HDMCS, HierarchicalPosterior
+from consilience.parameters.hierarchy import Hierarchy
 from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.pooling import evidence_of_pooling
+from consilience.parameters.pooling import (
+    Adaptive,
+    check_estimator,
+    evidence_of_pooling,
+    tied_sources,
+)
 from consilience.parameters.sources import source_shares, with_new_source
+from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
@@ -43,12 +52,14 @@ def fit(
     """The network with this graph whose tables are estimated from the rows.
 
     A row counts for a family if no variable of the family is missing in it; the record says how
-    many rows each family used and how many it could not, and how many parent states no row shows.
+    many rows each family used and how many it could not, and how many parent states no row shows
+    (in each source, where the sources are kept apart).
 
     Parameters
     ----------
     dag
-        The graph; its nodes are variables of the table, and the source if it has arcs.
+        The graph; its nodes are variables of the table, and the source if the graph is to say what
+        depends on it.
     rows
         A table or an engine.
     estimator
@@ -71,7 +82,7 @@ def fit(
     _check_graph(dag, schema)
     if estimator is None:
         estimator = HDMCS() if _n_sources(schema) > 1 else Dirichlet()
-    _check_estimator(estimator)
+    check_estimator(estimator)
     counts = _count(engine, dag, estimator, memory_limit)
     if not counts or counts[0].n_rows.sum() == 0:
         raise DataError("a network cannot be fitted to a table without rows.")
@@ -95,8 +106,8 @@ def _count(engine: Engine, dag: DAG, estimator: Estimator, memory_limit: float) 
     source = "" if engine.schema.source is None else engine.schema.source.name
     nodes = [node for node in dag.nodes if node != source]
     keeps_apart = getattr(estimator, "by_source", False) and source != ""
-    named = dag.children(source) if source in dag.nodes else ()
-    apart = [n for n in nodes if keeps_apart and (not named or n in named)]
+    dependent = set(dag.children(source) if source in dag.nodes else nodes)
+    apart = [node for node in nodes if keeps_apart and node in dependent]
     families = {
         node: Family(
             node, tuple(p for p in dag.parents(node) if not (node in apart and p == source))
@@ -127,13 +138,6 @@ def _source_root(engine: Engine, dag: DAG, estimator: Estimator) -> list[Categor
     return MLE().estimate([counts])
 
 
-def _check_estimator(estimator: object) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "estimate"):
-        raise InputError(
-            f"estimator must be a choice such as cs.Dirichlet() or cs.MLE(), got {estimator!r}."
-        )
-
-
 def _check_graph(dag: DAG, schema: Schema) -> None:
     if not isinstance(dag, DAG):
         raise InputError(
@@ -154,17 +158,23 @@ def _check_graph(dag: DAG, schema: Schema) -> None:
 
 def _record(estimator: Estimator, counts: Sequence[Counts], local: Sequence[Categorical]) -> Record:
     incomplete = {c.child.name: float(c.n_incomplete.sum()) for c in counts}
+    posteriors = {one.child.name: one.posterior for one in local}
+    tied = {
+        c.child.name: tied_sources(c, estimator, posteriors[c.child.name])
+        for c in counts
+        if len(c.sources) > 1
+    }
     notes = []
     if any(incomplete.values()):
         notes.append(
             "Rows with a gap were left out family by family (available cases); that is sound only "
             "if values are missing completely at random."
         )
-    posteriors = {one.child.name: one.posterior for one in local}
     rough = [
         name
         for name, posterior in posteriors.items()
-        if isinstance(posterior, HierarchicalPosterior) and not posterior.is_exact
+        if isinstance(posterior, HierarchicalPosterior | StackedPosterior)
+        and not posterior.is_exact
     ]
     if rough:
         notes.append(
@@ -176,11 +186,25 @@ def _record(estimator: Estimator, counts: Sequence[Counts], local: Sequence[Cate
         n_rows={c.child.name: float(c.n_complete.sum()) for c in counts},
         n_incomplete=incomplete,
         unidentified={c.child.name: _n_unseen(c) for c in counts},
-        pooling={c.child.name: evidence_of_pooling(c) for c in counts if len(c.sources) > 1},
-        notes=tuple(notes),
+        pooling={name: evidence_of_pooling(hierarchy) for name, hierarchy in tied.items()},
+        notes=(*notes, *_note_on_evidence(estimator, tied)),
     )
 
 
+def _note_on_evidence(estimator: Estimator, tied: Mapping[str, Hierarchy]) -> list[str]:
+    """What to know about the evidence of pooling where it is not exact."""
+    bounded = [name for name, hierarchy in tied.items() if not all(hierarchy.is_exact)]
+    if not bounded:
+        return []
+    use = ", and so do the weights of the tables" if isinstance(estimator, Adaptive) else ""
+    return [
+        "The evidence of pooling compares a variational lower bound for tied sources with exact "
+        f"numbers for pooled and separate ones{use}, because counts are fractional or too large: "
+        f"{_check.listed(bounded)}."
+    ]
+
+
 def _n_unseen(counts: Counts) -> int:
-    seen = counts.table.sum(axis=(0, 2)) > 0
-    return counts.n_parent_states - int(seen.sum())
+    """Parent states that no row shows, in each source if the counts are by source."""
+    n_seen = int((counts.table.sum(axis=2) > 0).sum())
+    return counts.table.shape[0] * counts.n_parent_states - n_seen

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_finished_cells_are_not_computed_again(path):
     first = evaluated(path)
     text = path.read_text()
     again = evaluated(path)
-    assert (first.n_resumed, again.n_resumed) == (0, 6)
+    assert (first.n_resumed, again.n_resumed) == (0, 8)
     same(first, again)
     assert path.read_text() == text
     assert any(result.value == float("inf") for result in again.results)
@@ -47,12 +48,12 @@ def test_finished_cells_are_not_computed_again(path):
 
 def test_after_an_interrupt_the_work_goes_on(path):
     def interrupt(share, words):
-        if share > 0.4:
+        if share > 0.45:
             raise KeyboardInterrupt
 
-    assert len(evaluated(path, progress=interrupt).cells) == 3
+    assert len(evaluated(path, progress=interrupt).cells) == 4
     whole = evaluated(path)
-    assert (whole.n_resumed, whole.stopped_by) == (3, "end")
+    assert (whole.n_resumed, whole.stopped_by) == (4, "end")
     same(whole, cs.cross_evaluate(TABLE, "ill", **CHOICES))
 
 
@@ -60,9 +61,9 @@ def test_a_line_that_was_cut_off_is_computed_again(path):
     whole = evaluated(path)
     path.write_bytes(path.read_bytes()[:-30])
     again = evaluated(path)
-    assert again.n_resumed == 5
+    assert again.n_resumed == 7
     same(whole, again)
-    assert len(path.read_text().splitlines()) == 7
+    assert len(path.read_text().splitlines()) == 9
 
 
 @pytest.mark.parametrize("kept", [0, 10])
@@ -71,7 +72,7 @@ def test_a_file_with_less_than_a_heading_is_begun_anew(path, kept):
     heading = path.read_text().splitlines()[0]
     path.write_text(heading if kept else "")
     assert evaluated(path).n_resumed == 0
-    assert evaluated(path).n_resumed == 6
+    assert evaluated(path).n_resumed == 8
 
 
 CHANGES = {
@@ -103,7 +104,7 @@ def test_what_was_computed_from_anything_else_is_not_used(path, change):
     else:
         evaluated(path)
     again = evaluated(path, **options)
-    shared = {"another prior": 4, "another structure of the same name": 2}
+    shared = {"another prior": 6, "another structure of the same name": 4}
     assert again.n_resumed == shared.get(change, 0)
     same(again, cs.cross_evaluate(options.pop("table", TABLE), "ill", **{**CHOICES, **options}))
 
@@ -111,7 +112,9 @@ def test_what_was_computed_from_anything_else_is_not_used(path, change):
 def test_a_file_of_something_else_is_left_alone(path):
     for text in ("a,b\n1,2\n", "{}\n", "no newline", '{"consilience": "cross-evaluation"}\n'):
         path.write_text(text)
-        with pytest.raises(FormatError, match=r"is no file of a cross-evaluation; it was left as"):
+        with pytest.raises(
+            FormatError, match=r"is no file of a cross-evaluation of this version; it was left"
+        ):
             evaluated(path)
         assert path.read_text() == text
 
@@ -133,8 +136,10 @@ def test_a_folder_is_no_file(tmp_path):
 def test_lines_are_plain_data(path):
     evaluated(path)
     heading, *cells = map(json.loads, path.read_text().splitlines())
-    assert heading == {"consilience": "cross-evaluation", "format": 1}
-    assert {cell["estimator"] for cell in cells} == {"class prior", "pooled", "MLE"}
+    assert heading == {"consilience": "cross-evaluation", "format": 2}
+    assert {cell["estimator"] for cell in cells} == {
+        *("class prior", "class prior by source", "pooled", "MLE")
+    }
 
 
 def made(depth):
@@ -150,6 +155,89 @@ def test_functions_are_known_by_what_they_do():
     assert identity_of(partial(cs.tan, root="a")) != identity_of(partial(cs.tan, root="b"))
     assert identity_of(cs.DAG([("a", "b")])) != identity_of(cs.DAG([("b", "a")]))
     assert identity_of(lambda t, c, n=1: n) != identity_of(lambda t, c, n=2: n)
+
+
+LIMIT = [1]
+
+
+def helper():
+    return LIMIT
+
+
+def by_global(table, target):
+    return cs.naive_bayes(table, target) if helper()[0] == 1 else cs.tan(table, target)
+
+
+def test_functions_are_known_by_the_global_values_they_name(path, monkeypatch):
+    structures = {"mine": by_global}
+    evaluated(path, structures=structures)
+    assert evaluated(path, structures=structures).n_resumed == 8
+    monkeypatch.setitem(by_global.__globals__, "LIMIT", [2])
+    again = evaluated(path, structures=structures)
+    assert again.n_resumed == 4
+    same(again, cs.cross_evaluate(TABLE, "ill", **{**CHOICES, "structures": structures}))
+
+
+settings = ModuleType("settings")
+
+
+def by_module(table, target):
+    return settings.depth
+
+
+def test_values_of_modules_are_known_by_their_content(monkeypatch):
+    module = ModuleType("settings_of_mine")
+    monkeypatch.setitem(by_module.__globals__, "settings", module)
+    module.depth = 1
+    before = identity_of(by_module)
+    module.depth = 2
+    assert identity_of(by_module) != before
+
+
+def net_of(rows):
+    return cs.fit(cs.naive_bayes(rows, "ill"), rows, cs.Dirichlet())
+
+
+@pytest.mark.parametrize(
+    ("one", "same", "other"),
+    [
+        (TABLE.take(slice(0, 30)), TABLE.take(slice(0, 30)), TABLE.take(slice(30, 60))),
+        (net_of(TABLE.take(slice(0, 30))), net_of(TABLE.take(slice(0, 30))), net_of(TABLE)),
+        (np.arange(5000), np.arange(5000), np.where(np.arange(5000) == 2000, 0, np.arange(5000))),
+        ({"a", "b"}, {"b", "a"}, {"a", "c"}),
+        (cs.HillClimb(), cs.HillClimb(), cs.GES()),
+    ],
+    ids=["table", "network", "array", "set", "choice"],
+)
+def test_enclosed_values_are_known_by_their_content(one, same, other):
+    assert identity_of(made(one)) == identity_of(made(same))
+    assert identity_of(made(one)) != identity_of(made(other))
+
+
+class Learner:
+    def __init__(self, root):
+        self.root = root
+
+    def __call__(self, table, target):
+        return self.root
+
+
+def test_objects_are_known_by_their_attributes():
+    assert identity_of(Learner("a")) == identity_of(Learner("a"))
+    assert identity_of(Learner("a")) != identity_of(Learner("b"))
+    assert identity_of(Learner("a").__call__) != identity_of(Learner("b").__call__)
+
+
+def test_what_has_no_content_to_compare_is_refused_before_any_work(path):
+    rng = np.random.default_rng(1)
+
+    def random(table, target):
+        return cs.naive_bayes(table, target) if rng.random() else None
+
+    with pytest.raises(InputError, match="resume: the structure 'mine' depends on Generator"):
+        evaluated(path, structures={"mine": random})
+    assert not path.exists()
+    assert cs.cross_evaluate(TABLE, "ill", **{**CHOICES, "structures": {"mine": random}}).cells
 
 
 def test_tables_are_known_by_all_that_is_in_them():

@@ -11,6 +11,8 @@ import consilience as cs
 from consilience.classify.cells import Cell, Part
 from consilience.classify.evaluation import CalibrationCurve
 from consilience.classify.results import CrossEvaluation
+from consilience.classify.sources import with_seen_sources
+from consilience.classify.trial import Trial
 from consilience.errors import InputError, UnknownNameError
 
 TABLE = cs.read(patients(120), source="hospital", states={"ill": ["s0", "s1"]})
@@ -24,7 +26,7 @@ def evaluated(table=TABLE, **options):
     return cs.cross_evaluate(table, "ill", **chosen)
 
 
-def record(values, *, measure="log_loss", by_source=None, by_size=False):
+def record(values, *, measure="log_loss", by_source=None, by_size=False, **options):
     """A record from {(estimator, split, size): value}, and values by source for each of these."""
     cells = [
         Cell(
@@ -45,7 +47,7 @@ def record(values, *, measure="log_loss", by_source=None, by_size=False):
         for key, value in values.items()
         for estimator, split, size in [key]
     ]
-    return CrossEvaluation("ill", "yes", "splits", by_size, tuple(cells), len(cells), 0)
+    return CrossEvaluation("ill", "yes", "splits", by_size, tuple(cells), len(cells), 0, **options)
 
 
 def test_a_cell_is_what_fitting_and_predicting_by_hand_gives():
@@ -76,7 +78,7 @@ def test_the_joint_log_likelihood_is_that_of_a_row_given_its_source():
 
 def test_the_class_prior_is_always_there_and_is_that_of_the_training_rows():
     found = evaluated()
-    assert found.contestants[0] == ("", "class prior")
+    assert found.contestants[:2] == (("", "class prior"), ("", "class prior by source"))
     split = cs.StratifiedFolds(3).split(TABLE, "ill", 0)[0]
     ill = TABLE.column("ill")
     share = (ill[split.train].sum() + 0.5) / (split.size + 1)
@@ -84,6 +86,62 @@ def test_the_class_prior_is_always_there_and_is_that_of_the_training_rows():
     expected = -np.where(test == 1, np.log(share), np.log(1 - share)).mean()
     assert found.cells[0].parts[0].measures["log_loss"] == pytest.approx(expected)
     assert "log_likelihood" not in found.cells[0].parts[0].measures
+
+
+def test_the_class_prior_by_source_has_the_shares_of_each_source_and_the_overall_ones_of_others():
+    rows = {"ill": ["a", "a", "b", "b", "b", "b"], "ward": ["x", "x", "x", "y", "y", "z"]}
+    table = cs.read(rows, source="ward")
+    train = with_seen_sources(table.take(slice(0, 5)))
+    cell = Trial(train, table, "ill", None, 10).of_source_prior("split")
+    overall = (3 + 0.5) / 6
+    losses = {part.source: part.measures["log_loss"] for part in cell.parts}
+    assert losses["y"] == pytest.approx(-math.log((2 + overall) / 3))
+    assert losses["z"] == pytest.approx(-math.log(overall))
+    shares = (2 + 1 - overall) / 4, (1 + overall) / 4
+    assert losses["x"] == pytest.approx(-(2 * math.log(shares[0]) + math.log(shares[1])) / 3)
+    assert "class prior by source" not in str(evaluated(cs.read({"ill": rows["ill"] * 4})))
+
+
+def test_the_joint_log_likelihood_is_compared_only_between_graphs_of_the_same_nodes():
+    graphs = {"small": cs.DAG([("ill", "rash")]), **NAIVE}
+    found = evaluated(structures=graphs, estimators={"pooled": TWO["pooled"]})
+    assert "log_likelihood" not in found.measures
+    assert found.summary("log_likelihood") == ()
+    text = str(found)
+    assert "log-likelihood  " not in text
+    assert text.endswith("so their joint log-likelihoods are not compared.")
+    alone = evaluated(structures={"small": graphs["small"]}, estimators={"MLE": cs.MLE()})
+    assert "log_likelihood" in alone.measures
+    assert alone.notes == ()
+
+
+def test_after_an_interrupt_only_splits_that_all_finished_are_compared():
+    values = {("a", "1", 5): 1.0, ("b", "1", 5): 2.0, ("a", "2", 5): 9.0}
+    cells = record(values).cells
+    found = CrossEvaluation("ill", "yes", "splits", False, cells, 4, 0)
+    assert [(line.mean, line.n_splits) for line in found.summary("log_loss")] == [(1, 1), (2, 1)]
+    assert found.notes == ("Compared on 1 split, those that every contestant finished.",)
+
+
+def test_the_calibration_error_is_that_of_all_predictions_together():
+    curves = [
+        CalibrationCurve(np.array([0.5]), np.array([share]), np.array([10.0]))
+        for share in (0.3, 0.7)
+    ]
+    cells = tuple(
+        Cell("net", "a", str(k), 5, (Part(None, 10.0, {"calibration_error": 0.2}),), curve, 0.0)
+        for k, curve in enumerate(curves)
+    )
+    [line] = CrossEvaluation("ill", "yes", "s", False, cells, 2, 0, n_bins=1).summary(
+        "calibration_error"
+    )
+    assert line.mean == pytest.approx(0.0, abs=1e-12)
+    assert (line.error, line.behind, line.n_splits) == (None, 0.0, 2)
+    found = evaluated()
+    for line in found.summary("calibration_error"):
+        who = line.structure, line.estimator
+        assert line.mean == found.curve(who).error
+        assert line.worst_value == found.by_source(who, "calibration_error")[line.worst]
 
 
 def test_a_source_left_out_is_a_new_source_to_a_hierarchy_and_unknown_to_others():
@@ -144,7 +202,7 @@ def test_a_structure_sees_the_training_rows_only():
 
 def test_a_graph_may_leave_columns_out():
     found = evaluated(structures={"graph": cs.DAG([("ill", "rash")])})
-    assert len(found.cells) == 9
+    assert len(found.cells) == 12
 
 
 def test_cut_points_are_found_in_each_training_set():
@@ -186,15 +244,27 @@ def test_a_calibrated_chain_is_a_contestant():
     train = TABLE.take(split.train)
     net = cs.calibrated_chain(cs.naive_bayes(train, "ill"), train, "ill")
     expected = cs.evaluate_network(net, TABLE.take(split.test), "ill")
-    assert found.cells[1].parts[0].measures["brier"] == pytest.approx(expected.overall.brier)
+    assert found.cells[2].parts[0].measures["brier"] == pytest.approx(expected.overall.brier)
 
 
 def test_means_and_errors_are_over_splits():
     values = {("a", "1", 5): 1.0, ("a", "2", 5): 3.0, ("b", "1", 5): 2.0, ("b", "2", 5): 5.0}
     a, b = record(values).summary("log_loss")
-    assert (a.mean, a.error, a.n_splits, a.size) == (2.0, 1.0, 2, None)
+    assert (a.mean, a.error, a.n_splits, a.size) == (2.0, pytest.approx(1.0), 2, None)
     assert (a.behind, a.behind_error) == (0.0, 0.0)
-    assert (b.behind, b.behind_error) == (1.5, 0.5)
+    assert (b.behind, b.behind_error) == (1.5, pytest.approx(0.5))
+
+
+def test_errors_of_folds_are_corrected_for_overlap_and_repeats_are_no_new_rows():
+    once = {("a", "1", 8): 1.0, ("a", "2", 8): 3.0, ("b", "1", 8): 2.0, ("b", "2", 8): 5.0}
+    a, b = record(once, overlap=0.25).summary("log_loss")
+    assert a.error == pytest.approx(math.sqrt(2 * (1 / 2 + 0.25)))
+    assert b.behind_error == pytest.approx(math.sqrt(0.5 * (1 / 2 + 0.25)))
+    again = {(who, f"{k}, {split}", 8): v for (who, split, _), v in once.items() for k in range(50)}
+    a, b = record(again, overlap=0.25).summary("log_loss")
+    assert a.error == pytest.approx(math.sqrt(100 / 99 * (1 / 100 + 0.25)))
+    assert b.behind_error > 0.25
+    assert evaluated(estimators={"MLE": cs.MLE()}).overlap == 0.5
 
 
 def test_the_best_has_the_highest_accuracy_and_the_lowest_loss():
@@ -263,11 +333,11 @@ def test_the_calibration_curve_joins_those_of_the_splits():
 
 def test_the_text_has_means_and_details():
     text = str(evaluated())
-    assert text.startswith("'ill' (positive: 's1'), 3 folds\n\nstructure    estimator    accuracy")
+    assert text.startswith("'ill' (positive: 's1'), 3 folds\n\nstructure    estimator  ")
     assert "behind the best" in text
     assert "worst source" in text
     assert " best  " in text
-    assert repr(evaluated()) == "CrossEvaluation(3 contestants, 3 folds, 9 cells)"
+    assert repr(evaluated()) == "CrossEvaluation(4 contestants, 3 folds, 12 cells)"
 
 
 def test_the_text_of_a_curve_has_sizes():
@@ -285,7 +355,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_others():
 def test_progress_is_told_after_each_cell():
     told = []
     evaluated(progress=lambda share, words: told.append((share, words)))
-    assert told[0] == (1 / 9, "fold 1, 80 rows: class prior")
+    assert told[0] == (1 / 12, "fold 1, 80 rows: class prior")
     assert told[-1] == (1.0, "fold 3, 80 rows: naive Bayes HDMCS")
 
 
@@ -295,9 +365,9 @@ def test_an_interrupt_keeps_what_is_finished():
             raise KeyboardInterrupt
 
     found = evaluated(progress=interrupt)
-    assert (len(found.cells), found.n_cells, found.stopped_by) == (5, 9, "interrupt")
-    assert "interrupted after 5 of 9 cells" in str(found)
-    assert repr(found).endswith("5 of 9 cells)")
+    assert (len(found.cells), found.n_cells, found.stopped_by) == (7, 12, "interrupt")
+    assert "interrupted after 7 of 12 cells" in str(found)
+    assert repr(found).endswith("7 of 12 cells)")
     assert evaluated().stopped_by == "end"
 
 
@@ -308,7 +378,7 @@ def test_an_interrupt_before_anything_is_finished_is_an_interrupt():
     numbers = cs.read({"ill": ["a", "b"] * 5, "x": np.arange(10.5, 20.5)})
     with pytest.raises(KeyboardInterrupt):
         evaluated(numbers, discretize={"x": Stopper()})
-    assert len(evaluated(structures={"never": never}).cells) == 1
+    assert len(evaluated(structures={"never": never}).cells) == 2
 
 
 class Stopper:
@@ -325,6 +395,9 @@ class Stopper:
         ({"structures": {}}, "structures must not be empty"),
         ({"estimators": {"x": cs.HDMCS}}, "the estimator 'x' must be a choice such as"),
         ({"estimators": {"class prior": cs.MLE()}}, "'class prior' is evaluated anyway"),
+        ({"estimators": [cs.MLE()]}, "estimators must be a mapping from names to choices"),
+        ({"structures": cs.naive_bayes}, "structures must be a mapping from names to choices"),
+        ({"discretize": cs.Quantiles(2)}, "discretize must be a mapping from names to choices"),
         ({"structures": {"x": "tan"}}, "structure must be a DAG, or a function"),
         ({"structures": {"x": cs.DAG([("rash", "fever")])}}, "a DAG in which 'ill' is a node"),
         ({"splits": 5}, "splits must be StratifiedFolds"),

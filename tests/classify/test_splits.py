@@ -26,6 +26,11 @@ def test_folds_test_every_row_once_and_never_train_on_it():
         assert split.size + len(split.test) == 203
 
 
+def test_folds_overlap_and_other_splits_are_not_corrected():
+    assert cs.StratifiedFolds(5, repeats=3).overlap == 0.25
+    assert cs.LeaveOneSourceOut().overlap == cs.LearningCurve().overlap == 0
+
+
 def test_folds_have_nearly_the_same_rows_of_each_class_of_each_source():
     found = cs.StratifiedFolds(5).split(TABLE, "ill", 1)
     by_fold = np.array([shares(TABLE, split.test) for split in found])

@@ -270,11 +270,39 @@ def test_the_source_itself_can_be_predicted(model, tmp_path):
     assert "accuracy      0.5000" in result.stderr
 
 
+@pytest.mark.parametrize("column", ["hospital", "site"])
+def test_a_hospital_never_seen_is_summed_out_and_named(model, tmp_path, column):
+    rows = write(tmp_path, "rows.csv", f"{column},cough\nkabul,no\nsouth,no\nlima,no\nlima,no\n")
+    result = run("predict", model, rows, "--target", "smoke", "--source", column)
+    unknown, south, *_ = table_of(result.stdout)
+    assert float(unknown["P(yes)"]) == pytest.approx(0.25)
+    assert float(south["P(yes)"]) == pytest.approx(3 / 7)
+    assert "new sources  kabul (1 row), lima (2 rows): summed out" in result.stderr
+    if column == "hospital":
+        assert run("predict", model, rows, "--target", "smoke").output == result.output
+
+
+def test_a_hospital_never_seen_is_the_new_source_of_a_hierarchical_model(tmp_path):
+    one, other = {"a": list("xyy"), "b": list("xyx")}, {"a": list("xxy"), "b": list("yyy")}
+    table = cs.read({"north": one, "south": other}, source="hospital")
+    net = cs.fit(cs.DAG([("a", "b")]), table)
+    cs.save(net, tmp_path / "m.json")
+    rows = write(tmp_path, "rows.csv", "hospital,a,b\nkabul,x,x\n,x,x\n")
+    result = run("predict", tmp_path / "m.json", rows, "--target", "b")
+    new, gap = table_of(result.stdout)
+    expected = net.query("b", given={"hospital": "new_source", "a": "x"})["x"]
+    assert float(new["P(x)"]) == pytest.approx(expected)
+    assert float(gap["P(x)"]) == pytest.approx(net.query("b", given={"a": "x"})["x"])
+    assert "new sources   kabul (1 row): taken as 'new_source'" in result.stderr
+    strange = write(tmp_path, "strange.csv", "hospital,a\nkabul,z\n")
+    assert "the state 'z' is not in the schema" in refused(
+        "predict", tmp_path / "m.json", strange, "--target", "b"
+    )
+
+
 def test_a_source_that_cannot_be_used_is_refused(model, odd, tmp_path):
     rows = write(tmp_path, "rows.csv", "site,hospital\nmars,mars\n")
     predict = ("predict", model, rows, "--target", "smoke")
-    assert "the state 'mars' is not" in refused(*predict)
-    assert "row 1: the state 'mars' is not known" in refused(*predict, "--source", "site")
     assert "unknown column 'place'" in refused(*predict, "--source", "place")
     assert "'cough' is another node; the source is 'hospital'" in refused(
         *predict, "--source", "cough"

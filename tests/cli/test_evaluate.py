@@ -49,7 +49,9 @@ def test_a_folder_gets_results_and_figures_and_goes_on(rows, tmp_path):
     assert names == {"results.csv", "summary.csv", "cells.jsonl", *figures}
     with (folder / "results.csv").open() as file:
         results = list(csv.DictReader(file))
-    assert {row["estimator"] for row in results} == {"class prior", "pooled", "hdmcs"}
+    assert {row["estimator"] for row in results} == {
+        *("class prior", "class prior by source", "pooled", "hdmcs")
+    }
     assert {row["source"] for row in results} >= {"", "city", "valley"}
     before = (folder / "cells.jsonl").read_text()
     assert passed(*evaluate(rows, *FEW, "--folds", 2, "-o", folder)) == told
@@ -119,7 +121,7 @@ def test_an_interrupt_shows_what_is_finished_and_says_how_to_go_on(rows, tmp_pat
     monkeypatch.setattr(cross, "_told", interrupt)
     result = run(*evaluate(rows, *FEW, "--folds", 2, "-o", tmp_path / "out"))
     assert result.exit_code == 130
-    assert "interrupted after 4 of 6 cells" in result.stdout
+    assert "interrupted after 5 of 8 cells" in result.stdout
     assert "the same command goes on from here" in result.stderr
     monkeypatch.undo()
     assert "2 folds\n" in passed(*evaluate(rows, *FEW, "--folds", 2, "-o", tmp_path / "out"))
@@ -132,12 +134,35 @@ def test_an_interrupt_shows_what_is_finished_and_says_how_to_go_on(rows, tmp_pat
         (("--sizes", "20,x"), "--sizes '20,x': expected numbers as 20,60,120."),
         (("--test-rows", 5), "--test-rows goes with --sizes."),
         (("--leave-one-source-out", "--repeats", 2), "--repeats says nothing"),
-        (("--ess", 5), "--ess goes with --parameters dirichlet, pooled or separate."),
+        (
+            ("--ess", 5, "--parameters", "mle"),
+            "--ess goes with --parameters dirichlet, pooled or separate.",
+        ),
         (("--strength", 5, "--parameters", "mle"), "--strength goes with --parameters hdmcs"),
     ],
 )
 def test_options_that_say_nothing_are_refused(rows, options, message):
     assert message in misused(*evaluate(rows, *options))
+
+
+def test_priors_are_for_the_usual_contestants_if_any_looks_at_them(rows):
+    few = ("--structure", "naive-bayes", "--folds", 2)
+    told = passed(*evaluate(rows, *few, "--strength", 10, "--ess", 5))
+    assert "HDMCS" in told
+    assert told != passed(*evaluate(rows, *few))
+    message = misused("evaluate", rows, "--target", "disease", *few, "--strength", 10)
+    assert "--strength goes with --parameters hdmcs" in message
+
+
+def test_graphs_are_learned_from_each_training_set(rows, tmp_path):
+    options = ("--structure", "hc", "--structure", "ges", "--parameters", "pooled", "--folds", 2)
+    assert "families would be judged by different rows" in refused(*evaluate(rows, *options))
+    whole = tmp_path / "whole.csv"
+    lines = rows.read_text().splitlines()
+    whole.write_text("\n".join(line for line in lines if all(line.split(","))))
+    told = [line.split() for line in passed(*evaluate(whole, *options)).splitlines()]
+    for name in ("hc", "ges"):
+        assert sum(line[:2] == [name, "pooled"] for line in told) == 2
 
 
 def test_mistakes_are_one_line(rows, tmp_path):

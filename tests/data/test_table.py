@@ -50,6 +50,8 @@ def test_select_keeps_sources_and_weights(table):
     assert some.origins == {"y": "fractions"}
     with pytest.raises(UnknownNameError, match="'z'"):
         table.select(["z"])
+    with pytest.raises(InputError, match="names must be a list of names, got the text 'xy'"):
+        table.select("xy")
 
 
 def test_a_table_without_variables_still_has_rows(table):

@@ -68,6 +68,26 @@ def test_a_hierarchical_posterior_is_solved_again(kind, s):
     assert write(again) == write(net)
 
 
+@pytest.mark.parametrize("s", [2.5, cs.Gamma(4, 0.1)])
+def test_posteriors_of_separate_sources_come_back(s):
+    net = tied(cs.Separate(cs.HDMJS(s=s)))
+    again = parse(write(net), "net.json")
+    kept, expected = again["x"].posterior, net["x"].posterior
+    assert len(kept.parts) == 2
+    np.testing.assert_allclose(kept.variance(), expected.variance(), rtol=1e-14)
+    assert write(again) == write(net)
+
+
+def test_a_missing_part_of_a_posterior_is_named():
+    data = json.loads(write(tied(cs.Separate(cs.HDMCS()))))
+    data["nodes"][2]["posterior"]["parts"].pop()
+    with pytest.raises(FormatError, match="'parts' must be a list of 2 posteriors, found 1"):
+        parse(json.dumps(data), "net.json")
+    data["nodes"][0]["posterior"] = {"kind": "stacked", "parts": []}
+    with pytest.raises(FormatError, match="'parts' must be a list of no posteriors, found 0"):
+        parse(json.dumps(data), "net.json")
+
+
 def test_a_hierarchy_without_sources_comes_back():
     net = cs.fit(cs.DAG([("p", "x")]), cs.read({"p": ["a", "b"], "x": ["0", "1"]}), cs.HDMCS())
     again = parse(write(net), "net.json")

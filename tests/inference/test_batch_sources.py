@@ -12,7 +12,8 @@ from inference_oracles import full_joint, margin
 
 import consilience as cs
 from consilience.errors import DataError
-from consilience.inference import expected_counts
+from consilience.inference import expected_counts, known_sources
+from consilience.parameters.sources import NEW_SOURCE
 
 STATES = {"a": ("0", "1", "2"), "b": ("0", "1"), "c": ("0", "1", "2")}
 SOURCES = ("north", "south", "east")
@@ -30,6 +31,15 @@ def network(model: str, seed: int = 1) -> cs.Network:
         for name, one in drawn.distributions.items()
     ]
     return cs.Network.of(local, source="place")
+
+
+def hierarchical() -> cs.Network:
+    """A network of two sources and the reserved one."""
+    north = {"a": list("0012"), "b": list("0110")}
+    south = {"a": list("2210"), "b": list("1111")}
+    states = {"a": STATES["a"], "b": STATES["b"]}
+    table = cs.read({"north": north, "south": south}, source="place", states=states)
+    return cs.fit(cs.DAG([("a", "b")]), table, cs.HDMCS())
 
 
 MODELS = (
@@ -121,14 +131,55 @@ def test_sources_are_matched_by_name_whatever_their_order():
         np.testing.assert_allclose(found[row], expected, atol=1e-12)
 
 
-def test_a_source_that_the_network_does_not_know_is_refused():
-    net = network(MODELS[0])
-    rows = {"a": ["0"], "b": ["0"], "c": ["0"]}
-    table = cs.read({"north": rows, "mars": rows}, source="place")
-    with pytest.raises(DataError, match="column 'place', row 2: the state 'mars' is not known"):
-        net.posteriors(table, "c")
-    with pytest.raises(DataError, match="'mars' is not known"):
-        net.log_likelihood(table)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_source_that_the_network_does_not_know_is_summed_out(model):
+    net = network(model)
+    rows = {"a": ["0", "2"], "b": ["0", "1"], "c": ["0", None]}
+    table = cs.read({"mars": rows, "north": rows}, source="place", states=STATES)
+    known = [
+        {n: s for n, s in zip("abc", one, strict=True) if s} for one in ("000", ("2", "1", ""))
+    ]
+    check(net, table, known + [one | {"place": "north"} for one in known])
+
+
+@pytest.mark.parametrize("as_column", [False, True])
+def test_a_source_that_a_hierarchical_network_does_not_know_is_its_new_source(as_column):
+    net = hierarchical()
+    columns = {"place": ["mars", "north", "venus"], "a": ["0", "1", None], "b": ["1", "1", "0"]}
+    states = {"a": STATES["a"], "b": STATES["b"]}
+    if as_column:
+        table = cs.read(columns | {"place": ["mars", "north", "mars"]}, states=states)
+    else:
+        table = cs.read(columns, source="place", states=states)
+    known = [
+        {"place": "new_source", "a": "0", "b": "1"},
+        {"place": "north", "a": "1", "b": "1"},
+        {"place": "new_source", "b": "0"},
+    ]
+    check(net, table, known)
+
+
+def test_a_column_of_sources_may_have_gaps_beside_sources_never_seen():
+    net = network(MODELS[1])
+    columns = {"place": ["mars", None, "south"], "a": ["0"] * 3, "b": ["1"] * 3, "c": [None] * 3}
+    table = cs.read(columns, states=STATES)
+    found = net.posteriors(table, "b")
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[2], net.query("b", given={"place": "south", "a": "0"}).values)
+
+
+def test_an_unknown_state_of_any_other_variable_is_refused():
+    rows = {"a": ["0", "9"], "b": ["0", "0"], "c": ["0", "0"]}
+    table = cs.read({"mars": rows}, source="place")
+    for net in (network(MODELS[1]), cs.Network(network("[a][b|a][c|a:b][place]").distributions)):
+        with pytest.raises(DataError, match="is not known"):
+            net.log_likelihood(table)
+        with pytest.raises(DataError, match="is not known"):
+            net.posteriors(table, "c")
+
+
+def test_the_reserved_source_has_one_name():
+    assert known_sources.NEW_SOURCE == NEW_SOURCE
 
 
 def test_a_source_of_another_name_is_not_the_source_of_the_network():

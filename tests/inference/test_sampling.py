@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 import consilience as cs
-from consilience.errors import ImpossibleEvidenceError, InputError, UnknownNameError
+from consilience.errors import DataError, ImpossibleEvidenceError, InputError, UnknownNameError
 from consilience.inference.sampling import sample
 
 
@@ -68,6 +68,65 @@ def test_the_source_of_the_network_is_the_source_of_the_rows():
     assert table.source == "a"
     assert table.sources == ("0", "1", "2")
     assert set(table.variables) == {"b", "c"}
+
+
+def tied() -> cs.Network:
+    """A hierarchical network of few rows, so that its reserved source is probable: 1/5."""
+    one = {"a": ["x", "y"], "b": ["x", "y"]}
+    other = {"a": ["x", "y"], "b": ["y", "y"]}
+    table = cs.read({"north": one, "south": other}, source="place")
+    return cs.fit(cs.DAG([("a", "b")]), table, cs.HDMCS())
+
+
+@pytest.mark.parametrize(
+    "given", [None, {"a": "x"}, {"b": cs.Soft({"x": 0.7, "y": 0.3})}, {"place": ["north", "south"]}]
+)
+def test_rows_come_from_the_sources_that_the_network_knows(given):
+    net = tied()
+    assert net.variables["place"].states == ("north", "south", "new_source")
+    table = net.sample(20_000, given=given, seed=1)
+    assert table.sources == ("north", "south")
+    limited = {"place": ["north", "south"], **(given or {})}
+    for name in ("place", "a", "b"):
+        if name == "place" or name not in limited:
+            expected = net.query(name, given=limited).values
+            shares = np.bincount(table.column(name), minlength=len(expected)) / table.n_rows
+            np.testing.assert_allclose(shares, expected[: len(shares)], atol=0.02)
+    assert cs.fit(net.dag.without("place"), table).variables["place"] == net.variables["place"]
+
+
+def test_a_reserved_source_in_any_place_is_left_out():
+    place, a = cs.Variable("place", ("u", "new_source", "v")), cs.Variable("a", ("u", "v"))
+    copies = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    net = cs.Network.of(
+        [cs.Categorical(place, (), [0.2, 0.5, 0.3]), cs.Categorical(a, (place,), copies)],
+        source="place",
+    )
+    table = net.sample(500, seed=1)
+    assert table.sources == ("u", "v")
+    np.testing.assert_array_equal(table.column("place"), table.column("a"))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "new_source",
+        {"north", "new_source"},
+        cs.Soft({"south": 0.5, "new_source": 0.5}),
+        cs.Likelihood({"south": 1, "new_source": 3}),
+    ],
+)
+def test_the_reserved_source_is_drawn_if_asked_for(asked):
+    net = tied()
+    table = net.sample(200, given={"place": asked}, seed=1)
+    assert table.sources == ("north", "south", "new_source")
+    assert 2 in table.source_codes
+    with pytest.raises(DataError, match="Give the source another name"):
+        cs.fit(net.dag.without("place"), table, cs.HDMCS())
+
+
+def test_the_reserved_source_is_drawn_if_it_was_set_from_outside():
+    assert set(tied().do({"place": "new_source"}).sample(9, seed=1).source_codes) == {2}
 
 
 def test_given_states_are_fixed_and_the_rest_follows():

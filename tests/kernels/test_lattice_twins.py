@@ -99,7 +99,8 @@ def cost_of(lists, order, extra=0):
 def test_a_pattern_is_the_cost_of_the_best_order_of_what_is_left(seed):
     lists = random_lists(6, seed)
     out = np.empty(8)
-    orders.fill_pattern(*lists, 2, 3, out)
+    orders.fill_pattern(*lists, 2, 3, 8, 5, out)
+    orders.fill_pattern(*lists, 2, 3, 5, 0, out)
     for placed in range(8):
         left = [2 + v for v in range(3) if not placed >> v & 1]
         others = 0b100011 | placed << 2
@@ -132,8 +133,10 @@ def test_no_move_of_one_variable_improves_an_order_at_rest(seed):
 def test_minimal_sets_contain_no_set_before_them():
     sets = np.array([0b1100, 0b0110, 0b1110, 0b0010, 0b0111, 0b1001, 0b0010], np.int64)
     is_kept = np.empty(len(sets), bool)
-    orders.mark_minimal(sets, is_kept)
+    orders.mark_minimal(sets, 9, is_kept)
     assert is_kept.tolist() == [True, True, False, True, False, True, False]
+    orders.mark_minimal(sets, 2, is_kept)
+    assert is_kept.tolist() == [True, True, False, True, False, True, True]
 
 
 def test_states_are_found_again_after_the_table_grew():

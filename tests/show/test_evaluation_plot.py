@@ -58,7 +58,7 @@ def test_every_contestant_has_its_mean_and_error_and_the_prior_a_line():
 
 def test_what_is_infinite_is_said():
     found = evaluated(splits=cs.LearningCurve((10,), repeats=2))
-    assert found.summary("log_loss")[2].mean == np.inf
+    assert found.summary("log_loss")[3].mean == np.inf
     assert "infinite" in drawn(cs.plot_estimators(found))
     assert r"infinite: MLE \$" in drawn(cs.plot_learning_curve(found))
 
@@ -83,7 +83,7 @@ def test_a_learning_curve_has_a_line_an_estimator():
     assert ax.get_title() == "graph"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "40", "90"]
     names = list(ax.get_legend_handles_labels()[1])
-    assert names == ["class prior", "pooled", r"MLE \$"]
+    assert names == ["class prior", "class prior by source", "pooled", r"MLE \$"]
     drawn(ax)
 
 

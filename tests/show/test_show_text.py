@@ -82,7 +82,7 @@ def test_a_network_is_described_with_nodes_in_topological_order():
         Network of 3 nodes, 3 arcs and 11 parameters
         Source: season (summer, winter)
         Made by: Dirichlet(ess=1)
-        Rows the data say nothing about: 2
+        Parent states that no row shows: 2
         Note: a note.
 
         node     states  parameters  parents

@@ -78,6 +78,15 @@ def test_rounding_is_no_deviation():
     np.testing.assert_array_equal(moved(rows, [0.2 - 5e-17, 0.3, 0.5], 1.0), rows)
 
 
+def test_a_source_without_rows_does_not_steer_the_others_and_gets_the_pooled_table():
+    rows, shared = [(0.2, 0.3, 0.5), (0.5, 0.3, 0.2)], (0.35, 0.3, 0.35)
+    three = one_node([*rows, (0.0, 1.0, 0.0)])  # it would make the second state the best one
+    source = cs.Categorical(three["f"].child, (), [0.6, 0.4, 0.0])
+    found = diverge(Network.of([source, three["x"]], source="f"), one_pooled(shared), 0.5)
+    np.testing.assert_array_equal(found["x"].table[:2], moved(rows, shared, 0.5))
+    np.testing.assert_array_equal(found["x"].table[2], shared)
+
+
 @given(case=columns(), delta=st.floats(0, 1))
 @settings(deadline=None)
 def test_the_rule_is_that_of_the_book(case, delta):

@@ -148,3 +148,11 @@ def test_wrong_arguments_are_refused():
         stratified_order(SMALL, by=["klass"])
     with pytest.raises(InputError, match="'age' is continuous"):
         stratified_order(cs.read({"age": [1.5, 2.5]}), by=["age"])
+
+
+@pytest.mark.parametrize(
+    "draw", [stratified_order, lambda t, by: stratified_subsample(t, 5, by=by)]
+)
+def test_one_text_is_no_list_of_strata(draw):
+    with pytest.raises(InputError, match="by must be a list of names, got the text 'class'"):
+        draw(SMALL, by="class")

@@ -94,6 +94,14 @@ def test_moments_of_a_discrete_variable_are_refused():
         cs.moments(table, ["x"], by=["x"])
 
 
+@pytest.mark.parametrize("wrong", [{"names": "xy"}, {"names": ["x"], "by": "ab"}], ids=str)
+def test_one_text_is_no_list_of_names(wrong):
+    columns = {"x": [1.5, 2.5], "y": [0.5, 1.5], "a": ["0", "1"], "b": ["0", "1"]}
+    [name] = [name for name, value in wrong.items() if isinstance(value, str)]
+    with pytest.raises(InputError, match=f"moments: {name} must be a list of names, got the text"):
+        cs.moments(cs.read(columns, discrete=["a", "b"]), **wrong)
+
+
 def test_moments_beyond_the_limit_are_refused():
     table = cs.read({"x": [1.5, 2.5]})
     with pytest.raises(MemoryLimitError, match="moments of 1 variables"):

@@ -8,14 +8,26 @@ another cell, so a file can be used again after any change, and never mixes.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from types import CodeType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -26,6 +38,7 @@ from consilience.classify.evaluation import CalibrationCurve
 from consilience.data.table import Table
 from consilience.errors import FormatError, InputError
 from consilience.graph.dag import DAG
+from consilience.network.network import Network
 
 __all__ = [
     "Cell",
@@ -37,7 +50,12 @@ __all__ = [
     "table_digest",
 ]
 
-HEADING = {"consilience": "cross-evaluation", "format": 1}
+HEADING = {"consilience": "cross-evaluation", "format": 2}
+
+PLAIN = (bool, int, float, complex, str, bytes)
+DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
+SPOKEN = ("__call__", "__getattr__", "__getitem__", "__post_init__")
+"""Methods with underscores that say what an object does once it is made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +63,13 @@ class Part:
     """Measures of the test rows of one source, or of all if ``source`` is None.
 
     What is undefined (the precision where nothing was predicted positive) is not in ``measures``.
+    The calibration curve may be left out.
     """
 
     source: str | None
     n_rows: float
     measures: Mapping[str, float]
+    curve: CalibrationCurve | None = None
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -71,6 +91,8 @@ class Cell:
         Calibration curve of all test rows.
     seconds
         Time to learn and to predict, without the graph.
+    nodes
+        Nodes of the graph in alphabetical order; the class prior has none.
     """
 
     structure: str
@@ -80,10 +102,10 @@ class Cell:
     parts: tuple[Part, ...]
     curve: CalibrationCurve
     seconds: float
+    nodes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The cell as plain data; an infinite number is text."""
-        curve = (self.curve.predicted, self.curve.observed, self.curve.n_rows)
         return {
             "structure": self.structure,
             "estimator": self.estimator,
@@ -94,11 +116,13 @@ class Cell:
                     "source": part.source,
                     "n_rows": part.n_rows,
                     "measures": {name: _plain(value) for name, value in part.measures.items()},
+                    "curve": None if part.curve is None else _columns(part.curve),
                 }
                 for part in self.parts
             ],
-            "curve": [column.tolist() for column in curve],
+            "curve": _columns(self.curve),
             "seconds": self.seconds,
+            "nodes": list(self.nodes),
         }
 
     @classmethod
@@ -114,11 +138,13 @@ class Cell:
                     part["source"],
                     part["n_rows"],
                     {name: float(value) for name, value in part["measures"].items()},
+                    None if part["curve"] is None else _curve(part["curve"]),
                 )
                 for part in data["parts"]
             ),
-            CalibrationCurve(*(np.array(column, np.float64) for column in data["curve"])),
+            _curve(data["curve"]),
             data["seconds"],
+            tuple(data["nodes"]),
         )
 
 
@@ -128,6 +154,11 @@ class CellFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._cells = {} if path is None or not path.exists() else _read(path)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a file."""
+        return self._path is not None
 
     def find(self, key: str) -> Cell | None:
         """The cell of that digest, if it is finished."""
@@ -167,27 +198,171 @@ def arrays_digest(*arrays: Column | None) -> str:
     return found.hexdigest()
 
 
-def identity_of(choice: Any) -> Any:
-    """A choice, a graph or a function as plain data.
+def identity_of(choice: Any, what: str = "choice") -> Any:
+    """A choice, a graph or a function as plain data, by content.
 
-    A function is known by its name, its code, its defaults and the values it encloses; what it
-    calls is not looked at.
+    A function is known by its name, its code, its defaults, the values it encloses and the global
+    values it names, other functions among them; what is installed is known by its name and version.
+    What has no content that can be read is refused; ``what`` names the culprit.
     """
-    if isinstance(choice, DAG):
-        return [list(choice.nodes), [list(arc) for arc in choice.arcs]]
-    if isinstance(choice, partial):
-        return [identity_of(choice.func), repr(choice.args), repr(sorted(choice.keywords.items()))]
-    code = getattr(choice, "__code__", None)
-    if code is None:
-        return repr(choice)
-    enclosed = [repr(cell.cell_contents) for cell in choice.__closure__ or ()]
-    defaults = repr((choice.__defaults__, choice.__kwdefaults__))
-    return [choice.__module__, choice.__qualname__, _code_text(code), defaults, enclosed]
+    return _Identity(what).of(choice)
 
 
-def _code_text(code: CodeType) -> str:
-    constants = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return repr((code.co_code.hex(), code.co_names, constants))
+class _Identity:
+    """One walk through a choice and all that it refers to."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._met: dict[int, tuple[int, Any]] = {}  # keeps what it met, so that ids stay unique
+
+    def of(self, value: Any) -> Any:
+        if value is None or value is Ellipsis or isinstance(value, PLAIN):
+            return [type(value).__name__, repr(value)]
+        if id(value) in self._met:
+            return ["met", self._met[id(value)][0]]
+        self._met[id(value)] = (len(self._met), value)
+        for read in (self._of_data, self._of_container, self._of_code, self._of_object):
+            found = read(value)
+            if found is not None:
+                return found
+        raise InputError(
+            f"resume: the {self._what} depends on {value!r}, whose content cannot be compared with "
+            "that of an earlier run. Let it depend on numbers, text, arrays, tables, graphs and "
+            "functions of these only, or leave resume out.",
+            parameter="resume",
+        )
+
+    def _of_data(self, value: Any) -> Any:
+        if isinstance(value, DAG):
+            return ["DAG", list(value.nodes), [list(arc) for arc in value.arcs]]
+        if isinstance(value, Table):
+            return ["Table", table_digest(value)]
+        if isinstance(value, Network):
+            return ["Network", value.source, self.of(value.distributions)]
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            return ["array", list(value.shape), [self.of(each) for each in value.ravel().tolist()]]
+        if isinstance(value, np.ndarray | np.generic):
+            return ["array", arrays_digest(np.asarray(value))]
+        return None
+
+    def _of_container(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [type(value).__name__, [self.of(each) for each in value]]
+        if isinstance(value, set | frozenset):
+            return ["set", sorted(json.dumps(self.of(each)) for each in value)]
+        if isinstance(value, dict | _freeze.FrozenMap | MappingProxyType):
+            return ["mapping", [[self.of(key), self.of(each)] for key, each in value.items()]]
+        return None
+
+    def _of_code(self, value: Any) -> Any:
+        """Functions, methods, classes and modules."""
+        if isinstance(value, partial):
+            return ["partial", self.of(value.func), self.of(value.args), self.of(value.keywords)]
+        if isinstance(value, MethodType):
+            return ["method", self.of(value.__self__), self.of(value.__func__)]
+        if isinstance(value, property):
+            return ["property", self.of(value.fget)]
+        if isinstance(value, ModuleType):
+            return ["module", value.__name__, _version_of(value.__name__)]
+        if isinstance(value, FunctionType):
+            return self._of_function(value)
+        if isinstance(value, type):
+            return self._of_class(value)
+        if isinstance(value, CodeType):
+            return [value.co_code.hex(), list(value.co_names), self.of(value.co_consts)]
+        if hasattr(value, "__wrapped__"):
+            return ["wrapped", self.of(value.__wrapped__)]
+        module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+        if isinstance(value, BuiltinFunctionType | np.ufunc) and name is not None:
+            return ["built in", module, name, _version_of(module or "builtins")]
+        return None
+
+    def _of_function(self, function: FunctionType) -> Any:
+        name = [function.__module__, function.__qualname__, _version_of(function.__module__)]
+        found = ["function", name, self.of(function.__code__)]
+        found += [self.of(function.__defaults__), self.of(function.__kwdefaults__)]
+        found.append([self.of(_content(cell)) for cell in function.__closure__ or ()])
+        if not _is_installed(function.__module__):
+            named = _globals_of(function.__code__, function.__globals__)
+            found.append([[key, self.of(each)] for key, each in sorted(named.items())])
+        return found
+
+    def _of_class(self, kind: type) -> Any:
+        name = ["class", kind.__module__, kind.__qualname__, _version_of(kind.__module__)]
+        if _is_installed(kind.__module__):
+            return name
+        members = {
+            key: self.of(each)
+            for key, each in sorted(vars(kind).items())
+            if not isinstance(each, DESCRIPTORS)
+            and (not key.startswith("__") or (isinstance(each, FunctionType) and key in SPOKEN))
+        }
+        return [*name, members, [self.of(base) for base in kind.__bases__]]
+
+    def _of_object(self, value: Any) -> Any:
+        """A dataclass by its fields, another object of the caller's own by its attributes."""
+        kind = type(value)
+        if is_dataclass(value):
+            names = [field.name for field in fields(value)]
+        elif _is_installed(kind.__module__):
+            return None
+        else:
+            slots = [name for each in kind.__mro__ for name in vars(each).get("__slots__", ())]
+            names = [*slots, *getattr(value, "__dict__", ())]
+        held = [[name, self.of(getattr(value, name))] for name in names if hasattr(value, name)]
+        return ["object", self.of(kind), held]
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was assigned yet
+        return None
+
+
+def _globals_of(code: CodeType, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The global values that code names, inner functions included; of modules what is taken."""
+    found: dict[str, Any] = {}
+    path, value = "", None
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in known:
+            path, value = step.argval, known[step.argval]
+        elif (
+            step.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            and isinstance(value, ModuleType)
+            and hasattr(value, step.argval)
+        ):
+            path, value = f"{path}.{step.argval}", getattr(value, step.argval)
+        else:
+            path, value = "", None
+        if path:
+            found[path] = value
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _globals_of(constant, known)
+    return found
+
+
+def _is_installed(module: str | None) -> bool:
+    """Whether a module comes with Python or with a package, and so changes with a version only."""
+    top = (module or "builtins").partition(".")[0]
+    if top in sys.stdlib_module_names or top == "consilience":
+        return True
+    path = getattr(sys.modules.get(top), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(path).parts)
+
+
+def _version_of(module: str) -> str:
+    top = sys.modules.get(module.partition(".")[0])
+    return str(getattr(top, "__version__", "")) if _is_installed(module) else ""
+
+
+def _columns(curve: CalibrationCurve) -> list[list[float]]:
+    return [column.tolist() for column in (curve.predicted, curve.observed, curve.n_rows)]
+
+
+def _curve(columns: list[list[float]]) -> CalibrationCurve:
+    return CalibrationCurve(*(np.array(column, np.float64) for column in columns))
 
 
 def _plain(value: float) -> float | str:
@@ -230,7 +405,7 @@ def _check_heading(path: Path, line: bytes) -> None:
         is_ours = False
     if not is_ours:
         raise FormatError(
-            f"{str(path)!r} is no file of a cross-evaluation; it was left as it is. Use another "
-            "file, or one that does not exist.",
+            f"{str(path)!r} is no file of a cross-evaluation of this version; it was left as it "
+            "is. Use another file, or one that does not exist.",
             line=1,
         )

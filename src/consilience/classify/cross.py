@@ -18,7 +18,7 @@ from consilience.classify.cells import (
     identity_of,
     table_digest,
 )
-from consilience.classify.results import CLASS_PRIOR, CrossEvaluation
+from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR, CrossEvaluation
 from consilience.classify.sources import with_seen_sources
 from consilience.classify.splits import Split, Splits, StratifiedFolds
 from consilience.classify.structures import Structure, check_structure, dag_of
@@ -63,7 +63,12 @@ def cross_evaluate(
     progress: Progress | None = None,
     resume: str | Path | None = None,
 ) -> CrossEvaluation:
-    """Every structure with every estimator, and the class prior, on splits of one table.
+    """Every structure with every estimator, and the class priors, on splits of one table.
+
+    Of several sources there are two of these: the shares of the classes overall, and by source.
+    Standard errors of folds are corrected for training sets that overlap (Nadeau and Bengio 2003):
+    the variance of values is multiplied by ``1 / n + n_test / n_train``, so that repeats of the
+    same rows are not taken for new ones.
 
     States are those that the table declares, whatever rows a training set has; sources are those of
     the training rows, and a row of any other is predicted as one never seen. Missing features are
@@ -95,7 +100,8 @@ def cross_evaluate(
         Called after each cell with the share that is done and what was done.
     resume
         A file that keeps finished cells. Those that it has are not computed again; a cell counts
-        as the same if the rows, the split and all choices are.
+        as the same if the rows, the split and all choices are, functions by their code and by the
+        values they refer to. What has no content that can be compared is refused.
 
     Examples
     --------
@@ -109,12 +115,13 @@ def cross_evaluate(
     HDC 0.75
     """
     choices = _Choices(
-        structures=dict(STRUCTURES if structures is None else structures),
-        estimators=dict(_usual(table) if estimators is None else estimators),
-        discretize=dict(discretize or {}),
+        structures=_by_name("structures", STRUCTURES if structures is None else structures),
+        estimators=_by_name("estimators", _usual(table) if estimators is None else estimators),
+        discretize=_by_name("discretize", {} if discretize is None else discretize),
         target=target,
         positive=positive,
         n_bins=n_bins,
+        baselines=(CLASS_PRIOR, SOURCE_PRIOR) if len(table.sources) > 1 else (CLASS_PRIOR,),
     )
     _check_choices(choices, table)
     chosen = StratifiedFolds() if splits is None else splits
@@ -130,6 +137,8 @@ def cross_evaluate(
         cells=tuple(cells),
         n_cells=len(found) * choices.n_contestants,
         n_resumed=n_resumed,
+        overlap=chosen.overlap,
+        n_bins=n_bins,
     )
 
 
@@ -143,14 +152,16 @@ class _Choices:
     target: str
     positive: str | None
     n_bins: int
+    baselines: tuple[str, ...]
 
     @property
     def n_contestants(self) -> int:
-        """All pairs, and the class prior."""
-        return len(self.structures) * len(self.estimators) + 1
+        """All pairs, and the class priors."""
+        return len(self.structures) * len(self.estimators) + len(self.baselines)
 
     def contestants(self) -> Iterator[tuple[str, str]]:
-        yield "", CLASS_PRIOR
+        for baseline in self.baselines:
+            yield "", baseline
         for structure in self.structures:
             for estimator in self.estimators:
                 yield structure, estimator
@@ -163,7 +174,7 @@ class _Work:
         self._table = table
         self._choices = choices
         self._file = file
-        self._rows = table_digest(table)
+        self._key_parts = _key_parts(table, choices) if file.is_kept else None
 
     def run(self, splits: list[Split], progress: Progress | None) -> tuple[list[Cell], int]:
         """The cells in order, as far as it came, and how many of them the file had."""
@@ -188,7 +199,7 @@ class _Work:
         rows = [split.name, arrays_digest(split.train, split.test)]
         for structure, estimator in self._choices.contestants():
             key = self._key(structure, estimator, rows)
-            known = self._file.find(key)
+            known = None if key is None else self._file.find(key)
             if known is not None:
                 yield known, False
                 continue
@@ -197,12 +208,15 @@ class _Work:
                 chosen = self._choices.structures[structure]
                 dags[structure] = dag_of(chosen, trial.train, trial.target)
             cell = self._computed(trial, dags.get(structure), (structure, estimator, split.name))
-            self._file.add(key, cell)
+            if key is not None:
+                self._file.add(key, cell)
             yield cell, True
 
     def _computed(self, trial: Trial, dag: DAG | None, names: tuple[str, str, str]) -> Cell:
         if dag is None:
-            return trial.of_class_prior(names[2])
+            is_by_source = names[1] == SOURCE_PRIOR
+            of_prior = trial.of_source_prior if is_by_source else trial.of_class_prior
+            return of_prior(names[2])
         return trial.of_network(dag, self._choices.estimators[names[1]], names)
 
     def _trial(self, split: Split) -> Trial:
@@ -215,18 +229,53 @@ class _Work:
             test = discretize(test, cuts)
         return Trial(train, test, choices.target, choices.positive, choices.n_bins)
 
-    def _key(self, structure: str, estimator: str, split: list[str]) -> str:
-        choices = self._choices
+    def _key(self, structure: str, estimator: str, split: list[str]) -> str | None:
+        """The digest of a cell; None if nothing is kept."""
+        if self._key_parts is None:
+            return None
+        settings, structures, estimators = self._key_parts
         return digest(
-            rows=self._rows,
+            settings=settings,
             split=split,
-            target=choices.target,
-            positive=choices.positive,
-            n_bins=choices.n_bins,
-            discretize=repr(sorted(choices.discretize.items())),
-            structure=[structure, identity_of(choices.structures.get(structure))],
-            estimator=[estimator, repr(choices.estimators.get(estimator))],
+            structure=[structure, structures.get(structure)],
+            estimator=[estimator, estimators.get(estimator)],
         )
+
+
+def _key_parts(table: Table, choices: _Choices) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Digests of the settings that all cells share, of each structure and of each estimator."""
+
+    def digests(kind: str, by_name: Mapping[str, Any]) -> dict[str, str]:
+        return {
+            name: digest(choice=identity_of(choice, f"{kind} {name!r}"))
+            for name, choice in by_name.items()
+        }
+
+    settings = digest(
+        rows=table_digest(table),
+        target=choices.target,
+        positive=choices.positive,
+        n_bins=choices.n_bins,
+        discretize=digests("discretizer of", choices.discretize),
+    )
+    structures = digests("structure", choices.structures)
+    return settings, structures, digests("estimator", choices.estimators)
+
+
+def _by_name(name: str, choices: Any) -> dict[str, Any]:
+    """A copy of choices by name; anything else is refused."""
+    if not isinstance(choices, Mapping) or not all(isinstance(key, str) for key in choices):
+        examples = {
+            "structures": '{"naive Bayes": naive_bayes}',
+            "estimators": '{"HDMCS": HDMCS()}',
+            "discretize": '{"age": Quantiles(4)}',
+        }
+        raise InputError(
+            f"cross_evaluate: {name} must be a mapping from names to choices, such as "
+            f"{examples[name]}, got {choices!r}.",
+            parameter=name,
+        )
+    return dict(choices)
 
 
 def _usual(table: Table) -> Mapping[str, Contestant]:
@@ -267,9 +316,9 @@ def _check_estimator(name: str, estimator: Any) -> None:
             f"or Calibrated(), got {estimator!r}.",
             parameter="estimators",
         )
-    if name == CLASS_PRIOR:
+    if name in (CLASS_PRIOR, SOURCE_PRIOR):
         raise InputError(
-            f"cross_evaluate: {CLASS_PRIOR!r} is evaluated anyway; choose another name.",
+            f"cross_evaluate: {name!r} is evaluated anyway; choose another name.",
             parameter="estimators",
         )
 

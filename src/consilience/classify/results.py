@@ -1,10 +1,21 @@
 r"""The record of a cross-evaluation, its summaries, and how they are shown.
 
-A contestant (a structure with an estimator; the class prior is one too) has a value of a measure
-for each split. Its mean :math:`\bar v` has the standard error :math:`\mathrm{sd}(v_i) / \sqrt n`;
-the difference to the best contestant, split by split, has one of its own, which is smaller because
-splits that are hard are hard for both. Training sets of folds overlap, so these errors are a guide,
-not a test.
+A contestant (a structure with an estimator; the class priors are such too) has a value of a
+measure for each split. Its mean :math:`\bar v` over :math:`n` splits has the standard error
+
+.. math:: \mathrm{sd}(v_i) \sqrt{\frac 1n + \frac{n_{test}}{n_{train}}}
+
+where the second term, the correction of Nadeau and Bengio (2003), is there for folds: their
+training sets overlap, and repeats divide the same rows anew, so that more of them do not make the
+error vanish. For sources left out, and for the repeats of a learning curve, it is 0. The difference
+to the best contestant, split by split, has an error of the same kind, which is smaller because
+splits that are hard are hard for both.
+
+The calibration error is that of all predictions together, from the joined bins of all splits: the
+mean of those of single splits, which have few rows a bin, would be too large. It has no error.
+
+The joint log-likelihood is compared only if all graphs have the same nodes. After an interrupt,
+only splits that all contestants finished count.
 
 By source, a measure is the mean over the splits in which the source was tested, by its rows there.
 The worst source and the gap between the best and the worst follow from these.
@@ -14,10 +25,11 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -34,15 +46,22 @@ from consilience.classify.evaluation import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CLASS_PRIOR", "MEASURES", "CrossEvaluation", "Result", "Summary"]
+__all__ = ["CLASS_PRIOR", "MEASURES", "SOURCE_PRIOR", "CrossEvaluation", "Result", "Summary"]
 
-MEASURES: Final = {**HEADINGS, "log_likelihood": "log-likelihood"}
+LOG_LIKELIHOOD: Final = "log_likelihood"
+CALIBRATION: Final = "calibration_error"
+
+MEASURES: Final = {**HEADINGS, LOG_LIKELIHOOD: "log-likelihood"}
 """The measures and their headings."""
+
+Values: TypeAlias = dict[tuple[str, int], float]
+"""A measure by the name and the size of a split."""
 
 CLASS_PRIOR = "class prior"
 """The contestant that looks at no feature; it has no structure."""
 
-N_BINS = 10
+SOURCE_PRIOR = "class prior by source"
+"""The contestant that looks at the source alone; it has no structure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +91,11 @@ class Summary:
     size
         Number of training rows in a learning curve; None for other splits.
     measure, mean, error
-        The measure, its mean over the splits and the standard error of that; None for one split.
+        The measure, its mean over the splits and the standard error of that, for folds the
+        corrected one; None for one split. The calibration error is that of all splits together,
+        without an error.
     n_splits
-        Number of splits.
+        Number of splits that count: those that all contestants finished.
     worst, worst_value, gap
         The source that is worst off, its value, and the difference between the best and the worst
         source; None without sources.
@@ -115,6 +136,11 @@ class CrossEvaluation:
         Number of cells that were asked for; more than there are after an interrupt.
     n_resumed
         Number of cells that were found in the file of an earlier run.
+    overlap
+        Test rows for each training row if the splits divide the same rows anew, else 0: what is
+        added to ``1 / n`` in the variance of a mean.
+    n_bins
+        Number of bins of the calibration curves.
     """
 
     target: str
@@ -124,6 +150,8 @@ class CrossEvaluation:
     cells: tuple[Cell, ...]
     n_cells: int
     n_resumed: int
+    overlap: float = 0.0
+    n_bins: int = 10
 
     @property
     def stopped_by(self) -> str:
@@ -132,13 +160,34 @@ class CrossEvaluation:
 
     @property
     def contestants(self) -> tuple[tuple[str, str], ...]:
-        """Structure and estimator of each contestant; the class prior has no structure."""
+        """Structure and estimator of each contestant; the class priors have no structure."""
         return tuple(dict.fromkeys((cell.structure, cell.estimator) for cell in self.cells))
 
     @property
+    def finished(self) -> tuple[tuple[str, int], ...]:
+        """Names and sizes of the splits that all contestants finished."""
+        n_contestants = len(self.contestants)
+        n_cells = Counter((cell.split, cell.size) for cell in self.cells)
+        return tuple(key for key, n in n_cells.items() if n == n_contestants)
+
+    @property
     def sizes(self) -> tuple[int | None, ...]:
-        """The sizes that are told apart; None for all together."""
-        return tuple(sorted({cell.size for cell in self.cells})) if self.by_size else (None,)
+        """The sizes that are told apart and finished; None for all together."""
+        return tuple(sorted({size for _, size in self.finished})) if self.by_size else (None,)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the summaries should know."""
+        found = []
+        if self.stopped_by == "interrupt":
+            n_splits = len(self.finished)
+            word = "split" if n_splits == 1 else "splits"
+            found.append(f"Compared on {n_splits} {word}, those that every contestant finished.")
+        if not self._has_same_nodes:
+            found.append(
+                "The graphs have different nodes, so their joint log-likelihoods are not compared."
+            )
+        return tuple(found)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -148,9 +197,14 @@ class CrossEvaluation:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that can be had; without a positive state not all."""
-        wanted = MEASURES if self.positive is not None else MEASURES.keys() - ABOUT_POSITIVE
-        return tuple(name for name in MEASURES if name in wanted)
+        """The measures that can be compared.
+
+        Without a positive state not all; the joint log-likelihood only of graphs of the same nodes.
+        """
+        left_out = set() if self.positive is not None else set(ABOUT_POSITIVE)
+        if not self._has_same_nodes:
+            left_out.add(LOG_LIKELIHOOD)
+        return tuple(name for name in MEASURES if name not in left_out)
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -163,20 +217,30 @@ class CrossEvaluation:
         )
 
     def summary(self, measure: str) -> tuple[Summary, ...]:
-        """One line a contestant and size."""
+        """One line a contestant and size; none if the measure cannot be compared."""
         _check.known("measure", [measure], MEASURES)
+        if measure == LOG_LIKELIHOOD and not self._has_same_nodes:
+            return ()
         lines = []
         for size in self.sizes:
             values = {who: self._values(who, size, measure) for who in self.contestants}
             known = {who: found for who, found in values.items() if found}
-            best = _best(measure, known)
-            lines += [self._line(who, size, measure, known[who], known[best]) for who in known]
+            means = {who: self._mean(who, size, measure, known[who]) for who in known}
+            best = _best(measure, means)
+            for who, mean in means.items():
+                behind = self._behind(measure, (mean, known[who]), (means[best], known[best]))
+                lines.append(self._line(who, size, measure, (mean, known[who]), behind))
         return tuple(lines)
 
     def by_source(
         self, contestant: tuple[str, str], measure: str, size: int | None = None
     ) -> dict[str, float]:
-        """The measure of each source, the mean over its splits by its rows there."""
+        """The measure of each source, the mean over its splits by its rows there.
+
+        The calibration error is that of all its rows together.
+        """
+        if measure == CALIBRATION:
+            return self._calibration_by_source(contestant, size)
         found: dict[str, list[tuple[float, float]]] = {}
         for cell in self._cells_of(contestant, size):
             for part in cell.parts:
@@ -185,8 +249,8 @@ class CrossEvaluation:
         return {source: _weighted_mean(pairs) for source, pairs in sorted(found.items())}
 
     def curve(self, contestant: tuple[str, str], size: int | None = None) -> CalibrationCurve:
-        """The calibration curve of a contestant over all splits, in ten bins of equal weight."""
-        return _merged([cell.curve for cell in self._cells_of(contestant, size)])
+        """The calibration curve of a contestant over all splits, in bins of about equal weight."""
+        return _merged([cell.curve for cell in self._cells_of(contestant, size)], self.n_bins)
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas frame with one row a result."""
@@ -206,7 +270,7 @@ class CrossEvaluation:
     def __str__(self) -> str:
         from consilience.classify.tables import text_of
 
-        return text_of(self)
+        return "\n\n".join([text_of(self), *self.notes])
 
     def __repr__(self) -> str:
         missing = "" if self.stopped_by == "end" else f" of {self.n_cells}"
@@ -216,14 +280,27 @@ class CrossEvaluation:
         )
 
     def _cells_of(self, contestant: tuple[str, str], size: int | None) -> Iterator[Cell]:
+        finished = set(self.finished)
         for cell in self.cells:
-            is_of_size = size is None or cell.size == size
-            if (cell.structure, cell.estimator) == contestant and is_of_size:
+            is_wanted = (size is None or cell.size == size) and (cell.split, cell.size) in finished
+            if (cell.structure, cell.estimator) == contestant and is_wanted:
                 yield cell
 
-    def _values(
-        self, contestant: tuple[str, str], size: int | None, measure: str
-    ) -> dict[tuple[str, int], float]:
+    @property
+    def _has_same_nodes(self) -> bool:
+        return len({cell.nodes for cell in self.cells if cell.structure}) <= 1
+
+    def _calibration_by_source(
+        self, contestant: tuple[str, str], size: int | None
+    ) -> dict[str, float]:
+        found: dict[str, list[CalibrationCurve]] = {}
+        for cell in self._cells_of(contestant, size):
+            for part in cell.parts:
+                if part.source is not None and part.curve is not None:
+                    found.setdefault(part.source, []).append(part.curve)
+        return {name: _merged(found[name], self.n_bins).error for name in sorted(found)}
+
+    def _values(self, contestant: tuple[str, str], size: int | None, measure: str) -> Values:
         """The overall measure of each split in which it is defined."""
         return {
             (cell.split, cell.size): cell.parts[0].measures[measure]
@@ -231,34 +308,53 @@ class CrossEvaluation:
             if measure in cell.parts[0].measures
         }
 
+    def _mean(
+        self, contestant: tuple[str, str], size: int | None, measure: str, values: Values
+    ) -> float:
+        if measure == CALIBRATION:
+            return self.curve(contestant, size).error
+        return float(np.mean(list(values.values())))
+
+    def _error(self, measure: str, values: Sequence[float]) -> float | None:
+        """The standard error of a mean, corrected for training sets that overlap."""
+        if measure == CALIBRATION or len(values) < 2 or not np.isfinite(values).all():
+            return None
+        return float(np.std(values, ddof=1)) * math.sqrt(1 / len(values) + self.overlap)
+
+    def _behind(
+        self, measure: str, mine: tuple[float, Values], best: tuple[float, Values]
+    ) -> tuple[float | None, float | None]:
+        """By how much one contestant is worse than the best, and the error of that."""
+        sign = 1.0 if measure in LOWER_IS_BETTER else -1.0
+        (mean, values), (best_mean, best_values) = mine, best
+        if measure == CALIBRATION:
+            return sign * (mean - best_mean), None
+        pairs = [(values[split], best_values[split]) for split in values if split in best_values]
+        losses = [0.0 if one == other else sign * (one - other) for one, other in pairs]
+        return (float(np.mean(losses)), self._error(measure, losses)) if losses else (None, None)
+
     def _line(
         self,
         contestant: tuple[str, str],
         size: int | None,
         measure: str,
-        values: dict[tuple[str, int], float],
-        best: dict[tuple[str, int], float],
+        found: tuple[float, Values],
+        behind: tuple[float | None, float | None],
     ) -> Summary:
-        mean, error = _mean_and_error(list(values.values()))
-        sign = 1.0 if measure in LOWER_IS_BETTER else -1.0
-        pairs = [(values[split], best[split]) for split in values if split in best]
-        losses = [0.0 if mine == other else sign * (mine - other) for mine, other in pairs]
-        behind, behind_error = _mean_and_error(losses) if losses else (None, None)
+        mean, values = found
         of_sources = self.by_source(contestant, measure, size)
         worst = _worst(measure, of_sources)
-        gap = _spread(list(of_sources.values()))
         return Summary(
             *contestant,
             size,
             measure,
             mean,
-            error,
+            self._error(measure, list(values.values())),
             len(values),
             worst,
             None if worst is None else of_sources[worst],
-            gap,
-            behind,
-            behind_error,
+            _spread(list(of_sources.values())),
+            *behind,
         )
 
 
@@ -267,24 +363,13 @@ def _is_better(measure: str, one: float, other: float) -> bool:
     return one < other if measure in LOWER_IS_BETTER else one > other
 
 
-def _best(measure: str, values: dict[Any, dict[Any, float]]) -> Any:
+def _best(measure: str, means: dict[Any, float]) -> Any:
     """The contestant with the best mean, the first of several; None if there is none."""
     best = None
-    for who, found in values.items():
-        if best is None or _is_better(measure, _mean(found), _mean(values[best])):
+    for who, mean in means.items():
+        if best is None or _is_better(measure, mean, means[best]):
             best = who
     return best
-
-
-def _mean(values: dict[Any, float]) -> float:
-    return float(np.mean(list(values.values())))
-
-
-def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
-    mean = float(np.mean(values))
-    if len(values) < 2 or not math.isfinite(mean):
-        return mean, None
-    return mean, float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
 def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
@@ -307,8 +392,8 @@ def _spread(values: Sequence[float]) -> float | None:
     return 0.0 if low == high else high - low  # infinity less infinity would be NaN
 
 
-def _merged(curves: Sequence[CalibrationCurve]) -> CalibrationCurve:
-    """Bins of several curves in order of probability, joined into ten of about equal weight."""
+def _merged(curves: Sequence[CalibrationCurve], n_bins: int) -> CalibrationCurve:
+    """Bins of several curves in order of probability, joined into some of about equal weight."""
     predicted, observed, n_rows = (
         np.concatenate([getattr(curve, name) for curve in curves])
         for name in ("predicted", "observed", "n_rows")
@@ -316,7 +401,7 @@ def _merged(curves: Sequence[CalibrationCurve]) -> CalibrationCurve:
     order = np.argsort(predicted, kind="stable")
     weight: Floats = n_rows[order]
     middle = np.cumsum(weight) - weight / 2
-    bins = np.minimum(middle / weight.sum() * N_BINS, N_BINS - 1).astype(np.int64)
+    bins = np.minimum(middle / weight.sum() * n_bins, n_bins - 1).astype(np.int64)
     _, bins = np.unique(bins, return_inverse=True)
     total = np.bincount(bins, weight).astype(np.float64)
     return CalibrationCurve(

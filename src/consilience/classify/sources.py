@@ -7,8 +7,8 @@ import numpy as np
 from consilience._typing import Codes
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
+from consilience.inference.known_sources import NEW_SOURCE, codes_of_sources
 from consilience.network.network import Network
-from consilience.parameters.sources import NEW_SOURCE
 
 __all__ = ["has_new_source", "seen_sources", "with_known_sources", "with_seen_sources"]
 
@@ -42,10 +42,7 @@ def with_known_sources(table: Table, net: Network) -> Table:
     if net.source is None or table.source_codes is None:
         return Table(Schema(table.variables), table.columns, weights=table.weights)
     node = net.variables[net.source]
-    places = {state: code for code, state in enumerate(node.discrete_states)}
-    other = places.get(NEW_SOURCE, -1)
-    codes = np.array([places.get(name, other) for name in table.sources])
-    column = codes[table.source_codes].astype(code_type(node.n_states))
+    column = codes_of_sources(node, table.sources)[table.source_codes]
     return Table(
         Schema({**table.variables, node.name: node}),
         {**table.columns, node.name: column},

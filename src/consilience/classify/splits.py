@@ -48,6 +48,11 @@ class Splits(Protocol):
     by_size: bool
     """Whether splits of different size are to be told apart."""
 
+    @property
+    def overlap(self) -> float:
+        """Test rows for each training row if the same rows are divided anew, else 0."""
+        ...
+
     def split(self, table: Table, target: str, seed: Seed) -> list[Split]:
         """The splits of a table."""
         ...
@@ -70,6 +75,11 @@ class StratifiedFolds:
     folds: int = 5
     repeats: int = 1
     by_size = False
+
+    @property
+    def overlap(self) -> float:
+        """Test rows for each training row, by which errors are corrected."""
+        return 1 / (self.folds - 1)
 
     def __post_init__(self) -> None:
         _check.whole("StratifiedFolds", at_least=2, folds=self.folds)
@@ -102,6 +112,7 @@ class LeaveOneSourceOut:
     """Every source in turn is one that was never seen: it is tested by what the others taught."""
 
     by_size = False
+    overlap = 0.0
 
     def __str__(self) -> str:
         return "one source left out at a time"
@@ -142,6 +153,7 @@ class LearningCurve:
     repeats: int = 5
     n_test: int | None = None
     by_size = True
+    overlap = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(self.sizes))

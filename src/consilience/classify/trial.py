@@ -20,7 +20,7 @@ from consilience.classify.cells import Cell, Part
 from consilience.classify.evaluation import HEADINGS, Evaluation, Measures
 from consilience.classify.measures import evaluate
 from consilience.classify.predictions import class_probabilities
-from consilience.classify.results import CLASS_PRIOR
+from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR
 from consilience.classify.sources import with_known_sources
 from consilience.data.table import Table
 from consilience.graph.dag import DAG
@@ -60,18 +60,38 @@ class Trial:
         measured = self._measured(beliefs)
         log_likelihood = _given_source(net, rows)
         seconds = time.perf_counter() - start
-        return self._cell(names, measured, log_likelihood, seconds)
+        return self._cell(names, measured, log_likelihood, seconds, tuple(sorted(dag.nodes)))
 
     def of_class_prior(self, split: str) -> Cell:
         r"""The cell of a constant: the classes' shares of the training rows and of one row more.
 
         .. math:: p_c = \frac{N_c + 1 / C}{N + 1}
         """
+        beliefs = np.tile(self._shares(), (self.test.n_rows, 1))
+        return self._cell(("", CLASS_PRIOR, split), self._measured(beliefs), None, 0.0)
+
+    def of_source_prior(self, split: str) -> Cell:
+        r"""The cell of one constant a source: its shares, and one row more of the overall ones.
+
+        .. math:: p_{c \mid f} = \frac{N_{fc} + p_c}{N_f + 1}
+
+        A source that has no training row has the overall shares.
+        """
+        shares, truth = self._shares(), self.train.column(self.target)
+        of_source = dict.fromkeys(self.test.sources, shares)
+        for code, name in enumerate(self.train.sources):
+            mine = self.train.source_codes == code
+            rows = np.bincount(truth[mine], _weights(self.train)[mine], minlength=len(shares))
+            of_source[name] = (rows + shares) / (rows.sum() + 1)
+        beliefs = np.array([of_source[name] for name in self.test.sources])
+        measured = self._measured(beliefs[self.test.source_codes])
+        return self._cell(("", SOURCE_PRIOR, split), measured, None, 0.0)
+
+    def _shares(self) -> Floats:
         n_states = self.train.variables[self.target].n_states
         codes, weights = self.train.column(self.target), _weights(self.train)
         rows = np.bincount(codes, weights, minlength=n_states) + 1 / n_states
-        beliefs = np.tile(rows / rows.sum(), (self.test.n_rows, 1))
-        return self._cell(("", CLASS_PRIOR, split), self._measured(beliefs), None, 0.0)
+        return rows / rows.sum()
 
     def _measured(self, beliefs: Floats) -> Evaluation:
         return evaluate(
@@ -91,11 +111,12 @@ class Trial:
         measured: Evaluation,
         log_likelihood: Floats | None,
         seconds: float,
+        nodes: tuple[str, ...] = (),
     ) -> Cell:
         parts = [self._part(None, measured.overall, log_likelihood)]
         parts += [self._part(name, m, log_likelihood) for name, m in measured.by_source.items()]
         curve = measured.overall.curve
-        return Cell(*names, self.train.n_rows, tuple(parts), curve, seconds)
+        return Cell(*names, self.train.n_rows, tuple(parts), curve, seconds, nodes)
 
     def _part(self, source: str | None, measures: Measures, log_likelihood: Floats | None) -> Part:
         found = {name: getattr(measures, name) for name in HEADINGS}
@@ -106,7 +127,8 @@ class Trial:
                 rows &= self.test.source_codes == self.test.sources.index(source)
             mean = np.average(log_likelihood[rows], weights=_weights(self.test)[rows])
             values["log_likelihood"] = float(mean)
-        return Part(source, measures.n_rows, values)
+        curve = None if source is None else measures.curve
+        return Part(source, measures.n_rows, values, curve)
 
 
 def _fitted(dag: DAG, rows: Table, target: str, contestant: Contestant) -> Network:

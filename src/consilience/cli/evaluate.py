@@ -40,13 +40,20 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-NAIVE_BAYES, TAN = "naive-bayes", "tan"
+STRUCTURES: Final = ("naive-bayes", "tan", "hc", "ges")
 POOLED, SEPARATE, CALIBRATED = "pooled", "separate", "hdc-loo"
 PARAMETERS: Final = (
     *("dirichlet", POOLED, SEPARATE, "mle", "shrinkage"),
     *HIERARCHICAL,
     *("hdc", CALIBRATED),
 )
+MANY_SOURCES: Final = {
+    "pooled": POOLED,
+    "separate": SEPARATE,
+    "HDMCS": "hdmcs",
+    "HDC": "hdc",
+}
+ONE_SOURCE: Final = {"Dirichlet": "dirichlet", "HDC": "hdc"}
 MEASURES: Final = {
     **{name: name for name in ("accuracy", "precision", "recall", "f1", "brier")},
     "log-loss": "log_loss",
@@ -87,8 +94,9 @@ contest_options: Final = bundled(
             "--structure",
             multiple=True,
             metavar="GRAPH",
-            help="naive-bayes, tan, a model file, or a model string such as '[A][B|A]'; "
-            "repeatable.  [default: naive-bayes and tan]",
+            help="naive-bayes, tan, hc or ges (learned from each training set by BIC), a model "
+            "file, or a model string such as '[A][B|A]'; repeatable.  "
+            "[default: naive-bayes and tan]",
         ),
         click.option(
             "--parameters",
@@ -168,9 +176,9 @@ def evaluate(
 ) -> None:
     """Compare ways to learn a classifier on rows that they did not learn from.
 
-    Every --structure is tried with all --parameters, beside the class prior, which looks at no
-    feature. Cut points of --discretize are found in each training set. A source that a training set
-    does not have is predicted as one never seen.
+    Every --structure is tried with all --parameters, beside the class prior, overall and by
+    source, which looks at no feature. Cut points of --discretize are found in each training set. A
+    source that a training set does not have is predicted as one never seen.
 
     With -o the folder gets results.csv (every number), summary.csv, figures, and cells.jsonl: what
     is finished, so that the same command goes on after an interrupt. Figures need matplotlib.
@@ -184,10 +192,12 @@ def evaluate(
     """
     import consilience as cs
 
-    estimators, splits = _estimators(contest), _splits(plan)
+    splits = _splits(plan)
+    _check_priors(contest, set(contest.parameters or {*MANY_SOURCES.values(), "dirichlet"}))
     choices = dict(map(_discretizer, reading.discretize))
     table = read_rows(data, replace(reading, discretize=()))
     structures = _structures(contest.structure)
+    estimators = _estimators(contest, table)
     _check_columns(table, structures, choices)
     _check_measure(table, target, positive, measure)
     if output is not None:
@@ -197,7 +207,7 @@ def evaluate(
             table,
             target,
             structures=structures or None,
-            estimators=estimators or None,
+            estimators=estimators,
             splits=splits,
             discretize=choices,
             positive=positive,
@@ -214,12 +224,19 @@ def evaluate(
         sys.exit(130)
 
 
-def _estimators(contest: Contest) -> dict[str, Contestant]:
-    if contest.ess is not None and not {"dirichlet", POOLED, SEPARATE} & set(contest.parameters):
+def _estimators(contest: Contest, table: cs.Table) -> dict[str, Contestant]:
+    usual = MANY_SOURCES if len(table.sources) > 1 else ONE_SOURCE
+    names = {name: name for name in contest.parameters} or usual
+    _check_priors(contest, set(names.values()))
+    return {shown: _estimator(name, contest) for shown, name in names.items()}
+
+
+def _check_priors(contest: Contest, names: set[str]) -> None:
+    """Refuse numbers that none of the contestants would look at."""
+    if contest.ess is not None and not {"dirichlet", POOLED, SEPARATE} & names:
         raise click.UsageError("--ess goes with --parameters dirichlet, pooled or separate.")
-    if contest.strength is not None and not set(HIERARCHICAL) & set(contest.parameters):
+    if contest.strength is not None and not set(HIERARCHICAL) & names:
         raise click.UsageError(f"--strength goes with --parameters {', '.join(HIERARCHICAL)}.")
-    return {name: _estimator(name, contest) for name in contest.parameters}
 
 
 def _estimator(name: str, contest: Contest) -> Contestant:
@@ -239,16 +256,29 @@ def _estimator(name: str, contest: Contest) -> Contestant:
 def _structures(texts: Sequence[str]) -> dict[str, Structure]:
     import consilience as cs
 
-    known: dict[str, Structure] = {NAIVE_BAYES: cs.naive_bayes, TAN: cs.tan}
+    learners = (cs.naive_bayes, cs.tan, _hill_climbed, _equivalence_searched)
+    known: dict[str, Structure] = dict(zip(STRUCTURES, learners, strict=True))
     found: dict[str, Structure] = {}
     for text in texts:
         if text in known:
             found[text] = known[text]
             continue
-        model = model_of(text, f"--structure {text!r}", f", nor {NAIVE_BAYES!r} or {TAN!r}")
+        model = model_of(text, f"--structure {text!r}", f", nor one of {', '.join(STRUCTURES)}")
         name = text if text.lstrip().startswith("[") else Path(text).name
         found[name] = model if isinstance(model, cs.DAG) else _graph_of(model)
     return found
+
+
+def _hill_climbed(table: cs.Table, target: str) -> cs.DAG:
+    import consilience as cs
+
+    return cs.learn(table, score=cs.BIC(), search=cs.HillClimb())
+
+
+def _equivalence_searched(table: cs.Table, target: str) -> cs.DAG:
+    import consilience as cs
+
+    return cs.learn(table, score=cs.BIC(), search=cs.GES())
 
 
 def _graph_of(net: cs.Network) -> cs.DAG:
@@ -318,6 +348,7 @@ def _print_tables(found: cs.CrossEvaluation, measure: str) -> None:
     for title, (header, rows) in grids:
         console.print(title)
         console.print(grid_of(header, rows, n_left=2))
+    print_notes(list(found.notes))
 
 
 def _write(found: cs.CrossEvaluation, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,9 @@ def predict(
     For each row, in their order: the most probable state ('predicted') and the probability of every
     state, 'P(state)', given all other nodes that the row records. They are printed as csv, or
     written to the file named by -o. Missing values are summed out, so is a source that is not
-    recorded; columns that are no nodes are not read. A row whose values exclude every state of the
-    target gets no prediction.
+    recorded; columns that are no nodes are not read. A source that the model does not know is its
+    state 'new_source' if it has that, else it is summed out, and a line says so. A row whose values
+    exclude every state of the target gets no prediction.
 
     If the file has a column of the target, it is not used to predict but to say how good the
     predictions are: the share that is right, and the mean of -log P(true state).
@@ -70,7 +72,7 @@ def predict(
     net = cs.load(model)
     _check.known("node", [target], net.variables)
     with screen(stderr=True).status("Reading"):
-        table = _read(net, data, source, markers(missing))
+        table, new_sources = _read(net, data, source, markers(missing))
     with screen(stderr=True).status("Predicting"):
         posteriors = net.posteriors(table, target)
     rows = _predictions(net.variables[target], posteriors)
@@ -79,6 +81,8 @@ def predict(
     else:
         write_rows(rows, output)
     facts = {"rows": f"{table.n_rows:,}"}
+    if new_sources:
+        facts["new sources"] = _told(net, new_sources)
     if unrecorded := [name for name in net.variables if name != target and _is_empty(table, name)]:
         facts["no values of"] = f"{listed(unrecorded)} (summed out)"
     facts |= _quality(posteriors, aligned_codes(table, net.variables[target]))
@@ -87,20 +91,46 @@ def predict(
     print_facts(screen(stderr=output is None), facts)
 
 
-def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]) -> cs.Table:
-    """The rows as variables of the network; its source is one of them, or a column of any name."""
-    import consilience as cs
+def _read(
+    net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]
+) -> tuple[cs.Table, dict[str, int]]:
+    """The rows as variables of the network, and the sources it does not know with their rows.
 
-    if source is None:
-        return cs.read(path, schema=net.variables, missing=missing)
+    The source is one of the variables; it stands in the column of its name or in that of
+    ``source``.
+    """
+    import consilience as cs
+    from consilience.data.known import read_known
+    from consilience.inference.known_sources import NEW_SOURCE, source_codes, unknown_sources
+
     if net.source is None:
-        raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
-    others = {name: v for name, v in net.variables.items() if name != net.source}
+        if source is not None:
+            raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
+        return cs.read(path, schema=net.variables, missing=missing), {}
+    node = net.variables[net.source]
+    others = {name: v for name, v in net.variables.items() if name != node.name}
     if source in others:
         raise Refusal(f"--source {source!r} is another node; the source is {net.source!r}.")
     table = cs.read(path, schema=others, source=source, missing=missing)
-    schema = cs.Schema(table.variables, cs.Variable(net.source, table.sources))
-    return cs.Table(schema, table.columns, table.source_codes)
+    if source is None:
+        stand_ins = {node.name: NEW_SOURCE} if NEW_SOURCE in node.discrete_states else {}
+        beside, found = read_known(path, {node.name: node}, missing=missing, stand_ins=stand_ins)
+        codes, unknown = beside.column(node.name), found.get(node.name, {})
+    else:
+        schema = cs.Schema(table.variables, cs.Variable(node.name, table.sources))
+        named = cs.Table(schema, table.columns, table.source_codes)
+        codes, unknown = source_codes(named, node), unknown_sources(named, node)
+    schema = cs.Schema({**table.variables, node.name: node})
+    return cs.Table(schema, {**table.columns, node.name: codes}), unknown
+
+
+def _told(net: cs.Network, new_sources: Mapping[str, int]) -> str:
+    """The sources that the model does not know, their rows, and what was done about them."""
+    from consilience.inference.known_sources import NEW_SOURCE
+
+    names = listed([f"{name} ({n:,} row{'s' * (n != 1)})" for name, n in new_sources.items()])
+    has_new = net.source is not None and NEW_SOURCE in net.variables[net.source].discrete_states
+    return f"{names}: taken as {NEW_SOURCE!r}" if has_new else f"{names}: summed out"
 
 
 def _is_empty(table: cs.Table, name: str) -> bool:

@@ -33,7 +33,8 @@ def sample(
     """Draw rows from a network.
 
     N rows are printed as csv, or written to the file named by -o. What is given holds in all of
-    them; the others follow their distribution given that.
+    them; the others follow their distribution given that. Rows come from sources that the network
+    knows; for one never seen, give the source the state 'new_source' if the network has it.
 
     \b
     Examples:

@@ -81,13 +81,22 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
             f"{name} | {', '.join(net[name].parents)}" if net[name].parents else name,
             f"{record.n_rows[name]:,g}",
             f"{record.n_incomplete[name]:,g}",
-            f"{len(net[name].rows):,}",
+            f"{_n_parent_states(net, name):,}",
             f"{record.unidentified[name]:,}",
         )
         for name in gaps
     ]
     console.print("\nFamilies with gaps:")
     console.print(grid_of(header, rows))
+
+
+def _n_parent_states(net: cs.Network, name: str) -> int:
+    """Parent states of a node without those of the state for a source never seen."""
+    n_rows = len(net[name].rows)
+    states = () if net.source is None else net.variables[net.source].discrete_states
+    if net.source in net[name].parents and NEW_SOURCE in states:
+        return n_rows // len(states) * (len(states) - 1)
+    return n_rows
 
 
 def _sharing(net: cs.Network) -> list[str]:

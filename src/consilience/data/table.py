@@ -136,6 +136,7 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """The table with these variables only, in this order; sources and weights stay."""
+        _check.names("select", names=names)
         _check.known("variable", names, self.columns)
         return Table(
             schema=Schema({name: self.variables[name] for name in names}, self.schema.source),

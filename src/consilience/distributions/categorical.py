@@ -60,7 +60,7 @@ class Categorical:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "given", tuple(self.given))
-        object.__setattr__(self, "table", np.array(self.table, dtype=np.float64, order="C"))
+        object.__setattr__(self, "table", np.asarray(self.table, dtype=np.float64, order="C"))
         _freeze.own(self)
         self._check_shape()
         self._check_rows()
@@ -100,8 +100,9 @@ class Categorical:
 
     def _check_rows(self) -> None:
         rows = self.rows
-        bad = ~(np.abs(rows.sum(axis=1) - 1) <= TOLERANCE) | ~np.all(rows >= 0, axis=1)
-        if bad.any():
+        off = np.abs(rows.sum(axis=1) - 1)
+        if not (off.max() <= TOLERANCE and rows.min() >= 0):
+            bad = ~(off <= TOLERANCE) | ~np.all(rows >= 0, axis=1)
             row = int(np.flatnonzero(bad)[0])
             raise ModelError(
                 f"the table of {self.child.name!r} is not a distribution{self._where(row)}: "

@@ -19,6 +19,7 @@ from consilience.errors import InputError, ModelError
 from consilience.files.objects import Content, shown
 from consilience.parameters.hierarchical import VIEWS, HierarchicalPosterior
 from consilience.parameters.hierarchy import solve
+from consilience.parameters.stacked import StackedPosterior
 from consilience.parameters.strength import Gamma, PerState, Strength
 
 __all__ = ["posterior_from", "to_content"]
@@ -38,15 +39,17 @@ class _Kind:
 
 def to_content(local: Categorical) -> dict[str, Any] | None:
     """The posterior of a table as plain data; None if it has none."""
-    if local.posterior is None:
-        return None
+    return None if local.posterior is None else _content(local.posterior, local.child.name)
+
+
+def _content(posterior: Posterior, variable: str) -> dict[str, Any]:
     for name, kind in POSTERIORS.items():
-        if type(local.posterior) is kind.type:
-            return {"kind": name, **kind.to_content(local.posterior)}
+        if type(posterior) is kind.type:
+            return {"kind": name, **kind.to_content(posterior)}
     raise ModelError(
-        f"the posterior of {local.child.name!r} is a {type(local.posterior).__name__}, which JSON "
+        f"the posterior of {variable!r} is a {type(posterior).__name__}, which JSON "
         f"cannot hold; known: {_check.listed(POSTERIORS)}.",
-        variable=local.child.name,
+        variable=variable,
     )
 
 
@@ -96,6 +99,19 @@ def _hierarchical(content: Content, shape: tuple[int, ...]) -> HierarchicalPoste
         raise content.fault("'counts' must lie between 0 and 2^53")
     [alpha0] = _prior_sizes(content, "alpha0", [content.number("alpha0")])
     return HierarchicalPosterior(view, solve(counts, _strength(content), alpha0), shape)
+
+
+def _stacked_content(posterior: StackedPosterior) -> dict[str, Any]:
+    return {"parts": [_content(part, "a source") for part in posterior.parts]}
+
+
+def _stacked(content: Content, shape: tuple[int, ...]) -> StackedPosterior:
+    parts: list[Any] = content.take("parts", list)
+    if len(shape) < 2 or len(parts) != shape[0]:
+        wanted = shape[0] if len(shape) > 1 else "no"
+        raise content.fault(f"'parts' must be a list of {wanted} posteriors, found {len(parts)}")
+    known = (Content.of(part, content.file, content.where) for part in parts)
+    return StackedPosterior(tuple(posterior_from(part, shape[1:]) for part in known))
 
 
 def _shapes(view: str, shape: tuple[int, ...]) -> list[list[int]]:
@@ -149,6 +165,7 @@ def _array(content: Content, key: str, shape: tuple[int, ...]) -> Floats:
 POSTERIORS: Mapping[str, _Kind] = {
     "dirichlet": _Kind(DirichletPosterior, _dirichlet_content, _dirichlet),
     "hierarchical": _Kind(HierarchicalPosterior, _hierarchical_content, _hierarchical),
+    "stacked": _Kind(StackedPosterior, _stacked_content, _stacked),
 }
 
 STRENGTHS = {"s": 1, "per_state": 1, "gamma": 2}

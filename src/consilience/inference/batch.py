@@ -29,6 +29,7 @@ from consilience.errors import DataError, InputError
 from consilience.inference.evidence import names_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
+from consilience.inference.known_sources import source_codes
 from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["expected_counts", "log_likelihood", "posteriors"]
@@ -39,12 +40,13 @@ def posteriors(
 ) -> Floats:
     """The posterior of the target for each row given all other recorded values of the row.
 
-    Missing values are summed out, and so is the source if the table has none. A table that lacks
-    the column of another node is refused: if it was never recorded, ``cs.read(...,
-    schema=net.variables)`` says so. A column of the target itself is not used, nor are columns that
-    are no nodes. A row whose evidence turns out to be
-    impossible is all zero; of a row that has the whole Markov blanket of the target nothing else is
-    looked at.
+    Missing values are summed out, and so is the source if the table has none. A source that the
+    network does not know is its state ``new_source`` if it has that, and summed out otherwise; an
+    unknown state of any other variable is an error. A table that lacks the column of another node
+    is refused: if it was never recorded, ``cs.read(..., schema=net.variables)`` says so. A column
+    of the target itself is not used, nor are columns that are no nodes. A row whose evidence turns
+    out to be impossible is all zero; of a row that has the whole Markov blanket of the target
+    nothing else is looked at.
 
     Returns
     -------
@@ -73,9 +75,10 @@ def posteriors(
 def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
     """Log probability of what each row records; minus infinity if it is impossible.
 
-    Missing values are summed out, and so is the source if the table has none. The weights of the
-    rows are not applied. A table that lacks the column of another node is refused: if it was never
-    recorded, ``cs.read(..., schema=net.variables)`` says so.
+    Missing values are summed out, and so is the source if the table has none. A source that the
+    network does not know is its state ``new_source`` if it has that, and summed out otherwise. The
+    weights of the rows are not applied. A table that lacks the column of another node is refused:
+    if it was never recorded, ``cs.read(..., schema=net.variables)`` says so.
     """
     _check_columns(net, table, [])
     columns = _columns(net, table)
@@ -99,7 +102,8 @@ def expected_counts(
     """For each node, the sum over rows of the posterior of its family, in the shape of its table.
 
     A row counts with its weight. These are the statistics of EM; with nothing missing they are
-    counts.
+    counts. A source that the network does not know is its state ``new_source`` if it has that, and
+    missing otherwise.
 
     Raises
     ------
@@ -135,7 +139,7 @@ def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> N
 def _columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
     """Codes of the nodes that the table records, in the states of the network."""
     return {
-        name: aligned_codes(table, variable)
+        name: (source_codes if name == net.source else aligned_codes)(table, variable)
         for name, variable in net.variables.items()
         if name in table.schema and name not in without
     }

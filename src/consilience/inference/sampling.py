@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Codes, Floats, Integers, Seed
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Schema
+from consilience.data.variable import Schema, Variable
 from consilience.distributions.categorical import proportions
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.junction import compiled
+from consilience.inference.known_sources import NEW_SOURCE
 from consilience.inference.soft import hardened
 from consilience.kernels.counting import fold
 from consilience.kernels.sampling import draw_states
@@ -47,7 +49,15 @@ def sample(
     threads: int | None = None,
     memory_limit: float = MEMORY_LIMIT,
 ) -> Table:
-    """A table of rows drawn from the network, with its source as the table's source.
+    r"""A table of rows drawn from the network, with its source as the table's source.
+
+    Rows come from the sources that the network knows, so that it can be fitted to them again: its
+    reserved state ``new_source`` is neither drawn nor a state of the table's source,
+
+    .. math:: P(F = f \mid F \ne \text{new}, e) ,
+
+    unless ``given`` says something about the source that leaves that state possible, such as
+    ``{"hospital": "new_source"}``.
 
     Parameters
     ----------
@@ -69,16 +79,49 @@ def sample(
     n_bytes = n_rows * sum(np.dtype(kind).itemsize for kind in types.values())
     _check.memory(f"a sample of {n_rows:,} rows", n_bytes, memory_limit, "Draw fewer at a time.")
     columns = {name: np.empty(n_rows, kind) for name, kind in types.items()}
+    left_out = _left_out(net, evidence)
+    known_only = _known_only(net, evidence, left_out)
     if _goes_forward(net, evidence):
-        _draw_forward(net, evidence, rng, columns, threads or os.cpu_count() or 1)
+        _draw_forward(net, evidence, known_only, rng, columns, threads or os.cpu_count() or 1)
     else:
-        _draw_from_tree(net, hardened(net, evidence, memory_limit), rng, columns, memory_limit)
+        limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
+        _draw_from_tree(net, hardened(net, limited, memory_limit), rng, columns, memory_limit)
+    return _table(net, columns, left_out)
+
+
+def _table(net: Network, columns: dict[str, Codes], left_out: int | None) -> Table:
+    """The rows as a table whose source lacks the state that was left out."""
     source = None if net.source is None else net.variables[net.source]
-    source_codes = None if net.source is None else columns.pop(net.source)
+    source_codes = None if source is None else columns.pop(source.name)
+    if source is not None and source_codes is not None and left_out is not None:
+        states = source.discrete_states[:left_out] + source.discrete_states[left_out + 1 :]
+        moved = source_codes - (source_codes > left_out)
+        source, source_codes = Variable(source.name, states), moved.astype(code_type(len(states)))
     variables = {name: net.variables[name] for name in columns}
     origins = dict.fromkeys(columns, "drawn from a network")
     still = {name: _freeze.read_only(column) for name, column in columns.items()}
     return Table(Schema(variables, source), still, source_codes, origins=origins)
+
+
+def _left_out(net: Network, evidence: Evidence) -> int | None:
+    """The code of ``new_source`` if no row may have it; None if it may, or is no state."""
+    name = net.source
+    if name is None or NEW_SOURCE not in net.variables[name].discrete_states:
+        return None
+    new = net.variables[name].code(NEW_SOURCE)
+    if name in evidence.known:
+        return None if evidence.known[name] == new else new
+    chances = {name: net[name].table, **evidence.likelihoods, **evidence.soft}[name]
+    is_asked_for = name in evidence.names and chances[new] > 0
+    is_all_there_is = np.count_nonzero(chances) == 1 and chances[new] > 0
+    return None if is_asked_for or is_all_there_is else new
+
+
+def _known_only(net: Network, evidence: Evidence, left_out: int | None) -> dict[str, Floats]:
+    """The likelihood that leaves a source out; nothing if there is no need of it."""
+    if net.source is None or left_out is None or net.source in evidence.names:
+        return {}
+    return {net.source: (np.arange(net.variables[net.source].n_states) != left_out).astype(float)}
 
 
 def _goes_forward(net: Network, evidence: Evidence) -> bool:
@@ -90,13 +133,17 @@ def _goes_forward(net: Network, evidence: Evidence) -> bool:
 def _draw_forward(
     net: Network,
     evidence: Evidence,
+    likelihoods: Mapping[str, Floats],
     rng: np.random.Generator,
     columns: Mapping[str, Codes],
     threads: int,
 ) -> None:
+    """Fill the columns, parents first; the likelihoods are of roots that are not known."""
     _refuse_excluded(net, evidence)
     keys = {name: _key(rng) for name in net.distributions}
     thresholds = {name: _thresholds(local.rows) for name, local in net.distributions.items()}
+    for name, likelihood in likelihoods.items():
+        thresholds[name] = _thresholds(proportions(net[name].rows * likelihood))
     n_rows = len(next(iter(columns.values()), ()))
 
     def work(row_from: int, row_to: int) -> None:

@@ -44,18 +44,22 @@ def step(
 
     ``move`` becomes (kind, from, to), with kind ``NONE`` if there is none. ``largest[j]`` is
     the largest of ``gains[j]``. A pair of nodes that is blocked until after ``now`` is left alone
-    unless the gain exceeds ``aspiration``. Of moves whose gains differ by at most ``tie`` the first
-    is taken: additions and deletions by child, then parent; then reversals in the same order.
+    unless the gain exceeds ``aspiration``. A deletion may lose up to ``tie``, so that arcs that
+    gain nothing go. Of moves whose gains differ by at most ``tie`` the first is taken: additions
+    and deletions by child, then parent; then reversals in the same order.
     """
     p = len(n_parents)
     best = least
+    bonus = 2.0 * tie
     slack = 0.0  # the first move found needs to exceed ``least`` only
     move[0] = NONE
     for j in range(p):
-        if largest[j] <= best + slack:
+        if largest[j] + bonus <= best + slack:
             continue
         for i in range(p):
             gain = gains[j, i]
+            if arcs[i, j]:
+                gain += bonus
             if gain <= best + slack or i == j:
                 continue
             if not arcs[i, j] and (reach[j, i] or arcs[j, i]):

@@ -103,11 +103,6 @@ def _expected_tables(c: float, n: float) -> float:
     """Expected number of tables of n customers with concentration c; a fraction of one has n."""
     if n <= 1:
         return n
-    if n <= 16 and n == math.floor(n):
-        total = 1.0
-        for i in range(1, int(n)):
-            total += c / (c + i)
-        return total
     if c >= 10.0:
         return c * (math.log1p(n / c) + _digamma_tail(c) - _digamma_tail(c + n))
     # Kept away from the pole of digamma at zero: psi(c) = psi(c + 1) - 1 / c.
@@ -178,7 +173,9 @@ def _guess(counts: Integers, s: float, prior: Floats) -> Floats:
         size = _sum(prior) + _sum(tables)
         if change < GUESS * size:
             break
-    return (prior + tables) / size
+    for x in range(len(prior)):
+        tables[x] = (prior[x] + tables[x]) / size
+    return tables
 
 
 @inner
@@ -432,7 +429,8 @@ def _backward(tables: Tables, ends: Floats) -> tuple[Floats, Integers]:
     """
     n, reached = len(tables.lo), len(tables.weights) - len(tables.lo) + 1
     back, power = np.zeros((n + 1, len(ends))), np.zeros(n + 1, np.int64)
-    back[n] = ends
+    for t in range(len(ends)):
+        back[n, t] = ends[t]
     for i in range(n - 1, -1, -1):
         d = tables.weights[tables.start[i] : tables.start[i + 1]]
         reached -= len(d) - 1
@@ -447,9 +445,11 @@ def _backward(tables: Tables, ends: Floats) -> tuple[Floats, Integers]:
 
 @inner
 def _rescale(row: Floats) -> int:
-    """Divide by the power of two that makes the largest entry about one; return the power."""
-    power = math.frexp(row.max())[1]
-    row *= math.ldexp(1.0, -power)
+    """Divide by the power of two that makes the sum about one; return the power."""
+    power = math.frexp(_sum(row))[1]
+    factor = math.ldexp(1.0, -power)
+    for t in range(len(row)):
+        row[t] *= factor
     return power
 
 
@@ -477,18 +477,17 @@ def solve_all(
         n_batches, n_groups, r, at, batch, moment_at = plan[i]
         s, alpha = strengths[i], prior[:r]
         tables, whole = np.empty(r), np.empty((n_groups, r), np.int64)
+        own = counts[at : at + n_batches * n_groups * r].reshape((n_batches, n_groups, r))
         log_evidence[i] = 0.0
         for b in range(n_batches):
-            table = counts[at + b * n_groups * r : at + (b + 1) * n_groups * r]
-            table = table.reshape((n_groups, r))
             moment = moments[moment_at + b * r : moment_at + (b + 1) * r]
-            is_whole = _to_whole(table, whole)
+            is_whole = _to_whole(own[b], whole)
             if most > 0:
                 is_exact[batch + b] = is_whole and _is_short(whole, s, alpha, most)
             if is_exact[batch + b]:
                 log_evidence[i] += _exact(whole, s, alpha, order, moment)
                 continue
-            log_evidence[i] += approximate(table, s, alpha, tables)
+            log_evidence[i] += approximate(own[b], s, alpha, tables)
             size = _sum(alpha) + _sum(tables)
             for x in range(r if order > 0 else 0):
                 moment[x] = _power(alpha[x] + tables[x], order) / _power(size, order)
@@ -571,7 +570,8 @@ def _forward(
         for t in range(reached):
             totals[i] += forward[t] * first[t]
         reached = min(reached + len(d) - 1, len(ends))
-        forward[:reached] = following[:reached]
+        for t in range(reached):
+            forward[t] = following[t]
         before[i + 1] = before[i] + _rescale(forward[:reached])
     z = 0.0
     for t in range(reached):

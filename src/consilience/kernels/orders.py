@@ -41,11 +41,11 @@ MORE, GOAL, NOTHING_LEFT, NO_ROOM = 0, 1, 2, 3
 
 
 @kernel
-def mark_minimal(sets: Integers, is_kept: Bools) -> None:
-    """Mark the sets that no set before them is part of."""
+def mark_minimal(sets: Integers, most: int, is_kept: Bools) -> None:
+    """Mark the sets that none of the first ``most`` sets before them is part of."""
     for k in range(len(sets)):
         is_kept[k] = True
-        for before in range(k):
+        for before in range(min(k, most)):
             if is_kept[before] and sets[before] & ~sets[k] == 0:
                 is_kept[k] = False
                 break
@@ -128,19 +128,26 @@ def move_best(
 
 @kernel
 def fill_pattern(
-    start: Integers, sets: Integers, costs: Floats, first: int, size: int, out: Floats
+    start: Integers,
+    sets: Integers,
+    costs: Floats,
+    first: int,
+    size: int,
+    above: int,
+    down_to: int,
+    out: Floats,
 ) -> None:
     """Fill ``out`` with what the variables of a group cost at least, by those that are placed.
 
     The group are the variables ``first`` to ``first + size``; all others may be parents at any
-    time. ``out[placed]`` is the cost of the rest of the group in its best order.
+    time. ``out[placed]`` is the cost of the rest of the group in its best order. It is filled from
+    ``above`` down to ``down_to``; what lies above is known.
     """
     n = len(start) - 1
     group = (1 << size) - 1
     others = ((1 << n) - 1) ^ (group << first)
-    out[group] = 0.0
-    for placed in range(group - 1, -1, -1):
-        least = np.inf
+    for placed in range(above - 1, down_to - 1, -1):
+        least = 0.0 if placed == group else np.inf
         for x in range(size):
             if not placed >> x & 1:
                 mine = _cost(start, sets, costs, first + x, others | placed << first)

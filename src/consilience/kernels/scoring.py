@@ -34,7 +34,7 @@ NEGLIGIBLE = 1e-18
 
 
 MANY = 1e4
-"""Expectations over more rows than this, in odds, are series whose error is below 1e-14."""
+"""Expectations over more rows than this, in the mean, are series whose error is below 1e-14."""
 
 
 @kernel
@@ -217,14 +217,15 @@ def log_normalizers(table: Integers, shapes: Integers, pairs: Floats, out: Float
 
 @kernel
 def expected_predictions(
-    table: Integers, shapes: Integers, prior: Floats, share: float, out: Floats
+    table: Integers, shapes: Integers, prior: Floats, share: float, rest: float, out: Floats
 ) -> None:
     r"""Fill ``out`` with the expected log-likelihood of every row, predicted from a random part.
 
     .. math:: \sum_{jk} N_{jk}\, E \log \frac{a + B(N_{jk} - 1)}{r a + B'(N_j - 1)}, \qquad
         B(n), B'(n) \sim \mathrm{Binomial}(n, \text{share}),
 
-    where a is the family's entry of ``prior``.
+    where a is the family's entry of ``prior``; ``rest`` is 1 - share, which the difference of two
+    floats would lose where share is close to 1.
     """
     start = 0
     for family in range(len(out)):
@@ -240,19 +241,19 @@ def expected_predictions(
                     count = table[first + k * inner]
                     n += count
                     if count > 0:
-                        total += count * _expected_log(a, count - 1, share)
+                        total += count * _expected_log(a, count - 1, share, rest)
                 if n > 0:
-                    total -= n * _expected_log(r * a, n - 1, share)
+                    total -= n * _expected_log(r * a, n - 1, share, rest)
         out[family] = total
         start += outer * r * inner
 
 
 @inner
-def _expected_log(a: float, n: int, share: float) -> float:
+def _expected_log(a: float, n: int, share: float, rest: float) -> float:
     """Expectation of log(a + B) with B ~ Binomial(n, share): a sum from the mode both ways."""
-    odds = share / (1.0 - share)
-    if n * odds > MANY:
-        return _expected_log_of_many(a, n, share)
+    if n * share > MANY:
+        return _expected_log_of_many(a, n, share, rest)
+    odds = share / rest
     mode = min(int((n + 1) * share), n)
     total, weights = math.log(a + mode), 1.0
     weight, k = 1.0, mode
@@ -271,11 +272,11 @@ def _expected_log(a: float, n: int, share: float) -> float:
 
 
 @inner
-def _expected_log_of_many(a: float, n: int, share: float) -> float:
+def _expected_log_of_many(a: float, n: int, share: float, rest: float) -> float:
     """The same by the series of the log around the mean, with six central moments of B."""
-    mean, spread = a + n * share, share * (1.0 - share)
+    mean, spread = a + n * share, share * rest
     k2 = n * spread / mean**2  # cumulants of B / mean
-    k3 = k2 * (1.0 - 2.0 * share) / mean
+    k3 = k2 * (rest - share) / mean
     k4 = k2 * (1.0 - 6.0 * spread) / mean**2
     k5 = k3 * (1.0 - 12.0 * spread) / mean**2
     k6 = k2 * (1.0 - 30.0 * spread + 120.0 * spread**2) / mean**4

@@ -165,7 +165,11 @@ class Network:
         *,
         memory_limit: float = MEMORY_LIMIT,
     ) -> Table:
-        """Independent rows drawn from the network."""
+        """Independent rows drawn from the network.
+
+        The reserved source ``new_source`` is not drawn, nor a state of the rows' source, unless
+        ``given`` says something about the source that leaves it possible.
+        """
         from consilience.inference.sampling import sample
 
         return sample(self, n_rows, given=given, seed=seed, memory_limit=memory_limit)

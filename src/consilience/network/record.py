@@ -23,11 +23,14 @@ class Record:
     n_incomplete
         Weight of the rows left out of each family because one of its variables was missing.
     unidentified
-        Number of parent states of each family that no row shows: the data say nothing about those
-        rows of the table, which hold the prior, or are uniform without one.
+        Number of parent states of each family that no row shows; for a family counted by source,
+        of pairs of a source and a parent state (``new_source`` is none of them). Those rows of the
+        table hold the prior, what other sources or parent states lend them, or are uniform without
+        either.
     pooling
         For each family that was counted by source, the log evidence of its counts if the sources
-        were pooled, tied by a hierarchy, or kept apart.
+        were pooled, tied by a hierarchy, or kept apart; with the s and alpha0 of the estimator if
+        it has them.
     notes
         Anything else a reader should know, one sentence each.
     """

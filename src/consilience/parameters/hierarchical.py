@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
@@ -246,7 +246,7 @@ def _with_posterior(
     given = counts.given if source is None else (source, *counts.given)
     shape = tuple(variable.n_states for variable in (*given, counts.child))
     posterior = HierarchicalPosterior(view, hierarchy, shape)
-    return Categorical(counts.child, given, posterior.mean(), posterior)
+    return Categorical(counts.child, given, _freeze.read_only(posterior.mean()), posterior)
 
 
 def _check_choice(owner: str, s: Strength, alpha0: float, pseudo_count: float) -> None:

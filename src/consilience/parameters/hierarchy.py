@@ -37,6 +37,10 @@ MOST_WORK = 3e8
 """Operations of the exact pass for one table beyond which the approximation is used."""
 
 
+CERTAIN = _freeze.read_only(np.ones(1))
+"""The weights of a strength that is given."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Hierarchy:
     """The posterior of a hierarchy.
@@ -78,7 +82,7 @@ class Hierarchy:
         """Posterior mean of theta: shape (batches, groups, states)."""
         totals = self.counts.sum(axis=-1, keepdims=True)
         if len(self.s) == 1:
-            return (self.counts + self.s[0] * self.base[0][:, None]) / (totals + self.s[0])
+            return (self.counts + self.s * self.base[0][:, None]) / (totals + self.s)
         return np.tensordot(self.weights, self._means(totals), axes=1)
 
     def square(self) -> Floats:
@@ -105,21 +109,20 @@ class Hierarchy:
 
     def draw(self, rng: np.random.Generator, n_draws: int) -> Floats:
         """Draws of theta from the posterior: shape (draws, batches, groups, states)."""
-        which, r = self.draw_strengths(rng, n_draws), self.counts.shape[-1]
-        draws = [self.draw_batch(rng, b, which, r) for b in range(len(self.counts))]
-        return np.stack(draws, axis=1)
+        which = self.draw_strengths(rng, n_draws)
+        return np.stack([self.draw_batch(rng, b, which) for b in range(len(self.counts))], axis=1)
 
     def draw_strengths(self, rng: np.random.Generator, n_draws: int) -> Integers:
         """Draws of s from its posterior, as places in ``s``."""
         return rng.choice(len(self.s), size=n_draws, p=self.weights)
 
     def draw_batch(
-        self, rng: np.random.Generator, batch: int, which: Integers, width: int
+        self, rng: np.random.Generator, batch: int, which: Integers, width: int | None = None
     ) -> Floats:
         """Draws of one batch's theta given a draw of s for each: shape (draws, groups, states).
 
-        They are conditional: each ``width`` states that follow each other sum to one, however small
-        the probability of all of them together. With all states as the width it is theta itself.
+        With a width they are conditional: each so many states that follow each other sum to one,
+        however small the probability of all of them together.
         """
         counts = self.counts[batch]
         out = np.empty((len(which), *counts.shape))
@@ -130,7 +133,7 @@ class Hierarchy:
             log_base = math.log(s) + draw_logs(self.alpha0 + tables, rng)[:, None]
             seen = np.log(np.maximum(counts, 1e-300) + np.exp(log_base))
             log_concentration = np.where(counts > 0, seen, log_base)
-            parts = log_concentration.reshape(len(rows), len(counts), -1, width)
+            parts = log_concentration.reshape(len(rows), len(counts), -1, width or counts.shape[1])
             out[rows] = draw_rows(parts, rng).reshape(len(rows), *counts.shape)
         return out
 
@@ -160,31 +163,47 @@ def solve_each(tables: Sequence[Floats], s: Strength, alpha0: float) -> list[Hie
     """The posteriors of several hierarchies, all of them found in one call if s is given."""
     if isinstance(s, Gamma):
         return [_with_learned_strength(counts, s, alpha0) for counts in tables]
-    flat = np.concatenate([counts.ravel() for counts in tables] or [np.zeros(0)])
+    if not tables:
+        return []
+    plan, n_batches, n_moments = _plan(tables)
+    flat = np.concatenate([counts.ravel() for counts in tables])
     strengths = np.array([size(s, counts.shape[-1]) for counts in tables])
-    plan = _plan([counts.shape for counts in tables])
-    n_batches, n_moments = int(plan[:, 0].sum()), int((plan[:, 0] * plan[:, 2]).sum())
+    prior = np.full(max(counts.shape[-1] for counts in tables), float(alpha0))
     is_exact, moments = np.empty(n_batches, np.bool_), np.empty(n_moments)
     log_evidence = np.empty(len(plan))
-    prior = np.full(int(plan[:, 2].max(initial=0)), float(alpha0))
-    solve_all(flat, plan, strengths, prior, 1, MOST_WORK, is_exact, moments, log_evidence)
-    still, base, values = (_freeze.read_only(array) for array in (flat, moments, strengths))
-    weights = _freeze.read_only(np.ones(1))
+    places = np.array(plan)
+    solve_all(flat, places, strengths, prior, 1, MOST_WORK, is_exact, moments, log_evidence)
+    for array in (flat, strengths, moments):
+        array.flags.writeable = False
+    flags, evidence = is_exact.tolist(), log_evidence.tolist()
     return [
         Hierarchy(
-            still[at : at + counts.size].reshape(counts.shape),
+            flat[at : at + counts.size].reshape(counts.shape),
             s,
             float(alpha0),
-            values[i : i + 1],
-            weights,
-            base[moment_at : moment_at + n * r].reshape(1, n, r),
-            evidence,
-            tuple(is_exact[batch : batch + n].tolist()),
+            strengths[i : i + 1],
+            CERTAIN,
+            moments[moment_at : moment_at + n * r].reshape(1, n, r),
+            evidence[i],
+            tuple(flags[batch : batch + n]),
         )
-        for i, (counts, (n, _, r, at, batch, moment_at), evidence) in enumerate(
-            zip(tables, plan.tolist(), log_evidence.tolist(), strict=True)
+        for i, (counts, (n, _, r, at, batch, moment_at)) in enumerate(
+            zip(tables, plan, strict=True)
         )
     ]
+
+
+def _plan(tables: Sequence[Floats]) -> tuple[list[tuple[int, ...]], int, int]:
+    """Batches, groups and states of each table, and where counts, batches and moments start; the
+    numbers of all batches and moments.
+    """
+    plan: list[tuple[int, ...]] = []
+    at, batch, moment_at = 0, 0, 0
+    for counts in tables:
+        n, n_groups, r = counts.shape
+        plan.append((n, n_groups, r, at, batch, moment_at))
+        at, batch, moment_at = at + counts.size, batch + n, moment_at + n * r
+    return plan, batch, moment_at
 
 
 def log_evidence_of(counts: Integers, s: float, prior: Floats) -> float:
@@ -193,15 +212,6 @@ def log_evidence_of(counts: Integers, s: float, prior: Floats) -> float:
     """
     table = counts[None].astype(float)
     return float(_solve_at(np.array([s]), table, prior, np.ones(1, np.bool_), 0, np.empty(0))[0])
-
-
-def _plan(shapes: Sequence[tuple[int, ...]]) -> Integers:
-    """Batches, groups and states of each table, and where counts, batches and moments start."""
-    plan, at, batch, moment_at = [], 0, 0, 0
-    for n, n_groups, r in shapes:
-        plan.append((n, n_groups, r, at, batch, moment_at))
-        at, batch, moment_at = at + n * n_groups * r, batch + n, moment_at + n * r
-    return np.array(plan, np.int64).reshape(-1, 6)
 
 
 def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float) -> Hierarchy:
@@ -226,8 +236,7 @@ def _solve_at(
     evidence for each.
     """
     n_batches, _, r = counts.shape
-    plan = np.repeat(_plan([counts.shape]), len(values), axis=0)
-    plan[:, -1] = np.arange(len(values)) * n_batches * r
+    plan = np.array([(*counts.shape, 0, 0, i * n_batches * r) for i in range(len(values))])
     found = np.empty(len(values))
     flat = np.array(counts).ravel()  # a copy: a read-only view would be compiled for again
     solve_all(flat, plan, values, prior, order, 0.0, is_exact, moments.ravel(), found)

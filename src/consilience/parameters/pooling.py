@@ -7,7 +7,9 @@ Three models of one family's counts N[f, pa, x], with every :math:`\alpha_0` the
 - separate: each :math:`\theta_{pa,f} \sim \mathrm{Dirichlet}(\alpha_0)` by itself.
 
 Their log evidence says which the data favour; its exponentials, normalised, are their posterior
-probabilities if all three were equally likely before.
+probabilities if all three were equally likely before. A hierarchy that cannot be solved exactly
+(fractional or very large counts) has a lower bound on it instead, beside the exact evidence of the
+other two.
 """
 
 from __future__ import annotations
@@ -21,16 +23,30 @@ from scipy.special import gammaln, softmax
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.distributions.categorical import Categorical
-from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.distributions.categorical import Categorical, Posterior
+from consilience.errors import InputError
 from consilience.parameters.estimator import Estimator
-from consilience.parameters.hierarchical import with_new_source
-from consilience.parameters.hierarchy import solve
+from consilience.parameters.hierarchical import (
+    HDMCS,
+    HDMJS,
+    HDS,
+    HierarchicalPosterior,
+    with_new_source,
+)
+from consilience.parameters.hierarchy import Hierarchy, solve
 from consilience.parameters.sources import by_source_table, source_node
+from consilience.parameters.stacked import stacked
 from consilience.parameters.strength import ONE_PER_STATE, Strength, check_strength
 from consilience.statistics.counts import Counts
 
-__all__ = ["Adaptive", "Pooled", "Separate", "evidence_of_pooling"]
+__all__ = [
+    "Adaptive",
+    "Pooled",
+    "Separate",
+    "check_estimator",
+    "evidence_of_pooling",
+    "tied_sources",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +56,9 @@ class Pooled:
     estimator: Estimator
     by_source: ClassVar[bool] = False
     adds_new_source: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_estimator(self.estimator)
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, without the source."""
@@ -53,6 +72,9 @@ class Separate:
     estimator: Estimator
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_estimator(self.estimator)
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, one slice of its table a source."""
@@ -72,6 +94,9 @@ class Separate:
 @dataclass(frozen=True, slots=True)
 class Adaptive:
     """Pooled, hierarchical and separate tables of each family, averaged by their evidence.
+
+    A source without rows of the family, such as ``new_source``, has the base of the hierarchy
+    alone: the separate model knows nothing of it but the prior.
 
     Parameters
     ----------
@@ -96,33 +121,63 @@ class Adaptive:
     def _table(self, counts: Counts) -> Categorical:
         rows = with_new_source(counts, 0.0)  # one more, empty source changes no evidence
         hierarchy = solve(rows.transpose(1, 0, 2), self.s, self.alpha0)
+        tied = hierarchy.mean().transpose(1, 0, 2)
         tables = np.stack(
             [
                 np.broadcast_to(_means(rows.sum(axis=0) + self.alpha0), rows.shape),
-                hierarchy.mean().transpose(1, 0, 2),
+                tied,
                 _means(rows + self.alpha0),
             ]
         )
-        evidence = _evidence(rows, hierarchy.log_evidence, self.alpha0)
-        weights = softmax(list(evidence.values()))
-        table = np.tensordot(weights, tables, axes=1)
+        weights = softmax(list(evidence_of_pooling(hierarchy).values()))
+        has_rows = rows.sum(axis=(1, 2), keepdims=True) > 0
+        table = np.where(has_rows, np.tensordot(weights, tables, axes=1), tied)
         return by_source_table(counts, source_node(counts), table)
 
 
-def evidence_of_pooling(
-    counts: Counts, s: Strength = ONE_PER_STATE, alpha0: float = 1.0
-) -> Mapping[str, float]:
-    """Log evidence of a family's counts if the sources are pooled, tied, or kept apart."""
+def tied_sources(
+    counts: Counts, estimator: Estimator, posterior: Posterior | None = None
+) -> Hierarchy:
+    """The hierarchy in which the sources of a family share a base for each parent state.
+
+    Its s and alpha0 are the estimator's if it has them (inside ``Pooled`` and ``Separate`` too),
+    otherwise those of ``HDMCS()``. A posterior that is this very hierarchy is not solved again.
+    """
+    is_solved = isinstance(estimator, HDMCS) and not estimator.pseudo_count
+    if is_solved and isinstance(posterior, HierarchicalPosterior):
+        return posterior.hierarchy  # its new source, without rows, changes no evidence
     rows = counts.to_dense().values
-    return _evidence(rows, solve(rows.transpose(1, 0, 2), s, alpha0).log_evidence, alpha0)
+    return solve(rows.transpose(1, 0, 2), *_tie_of(estimator))
 
 
-def _evidence(rows: Floats, hierarchical: float, alpha0: float) -> Mapping[str, float]:
+def evidence_of_pooling(tied: Hierarchy) -> Mapping[str, float]:
+    """Log evidence of a family's counts if the sources are pooled, tied, or kept apart; ``tied``
+    is the hierarchy of its sources (:func:`tied_sources`).
+    """
+    alpha0, rows = tied.alpha0, tied.counts.transpose(1, 0, 2)
     return {
         "pooled": _log_evidence(rows.sum(axis=0), alpha0),
-        "hierarchical": hierarchical,
+        "hierarchical": tied.log_evidence,
         "separate": sum(_log_evidence(source, alpha0) for source in rows),
     }
+
+
+def check_estimator(estimator: object) -> None:
+    """Refuse what is no estimator, such as the class of one."""
+    if isinstance(estimator, type) or not hasattr(estimator, "estimate"):
+        raise InputError(
+            f"estimator must be a choice such as cs.Dirichlet() or cs.MLE(), got {estimator!r}.",
+            parameter="estimator",
+        )
+
+
+def _tie_of(estimator: Estimator) -> tuple[Strength, float]:
+    """How strongly an estimator ties the sources, and the prior of their base."""
+    if isinstance(estimator, Pooled | Separate):
+        return _tie_of(estimator.estimator)
+    if isinstance(estimator, HDS | HDMJS | HDMCS | Adaptive):
+        return estimator.s, estimator.alpha0
+    return ONE_PER_STATE, 1.0
 
 
 def _log_evidence(rows: Floats, alpha0: float) -> float:
@@ -154,8 +209,5 @@ def _stacked(counts: Counts, parts: Sequence[Categorical]) -> Categorical:
     if counts.source is None:
         return parts[0]
     rows = np.stack([part.table for part in parts])
-    sizes = [
-        p.posterior.concentration for p in parts if isinstance(p.posterior, DirichletPosterior)
-    ]
-    posterior = DirichletPosterior(np.stack(sizes)) if len(sizes) == len(parts) else None
+    posterior = stacked([part.posterior for part in parts])
     return by_source_table(counts, counts.source, rows, posterior)

@@ -37,8 +37,14 @@ def source_shares(source: Variable, rows: Floats) -> Categorical:
     r"""The distribution of the source node with its reserved state.
 
     .. math:: P(F = f) = \frac{N_f}{N + 1}, \qquad P(\text{new}) = \frac{1}{N + 1}
+
+    Sources without rows share the last part equally with the new source, so that evidence on them
+    is possible: with 3, 0 and 0 rows the shares are 3/4, 1/12, 1/12 and, for the new one, 1/12.
     """
-    return Categorical(source, (), np.append(rows, 1.0) / (rows.sum() + 1.0))
+    shares = np.append(rows, 0.0)
+    has_none = shares == 0
+    shares[has_none] = 1.0 / has_none.sum()
+    return Categorical(source, (), shares / (rows.sum() + 1.0))
 
 
 def by_source_table(

@@ -1,7 +1,8 @@
 """Pictures of a cross-evaluation (extra ``plot``): contestants, sources, sizes, calibration.
 
-An estimator has one colour in all pictures. The class prior is a grey dashed line: what is on its
-wrong side has learned nothing. Infinite values cannot be drawn; they are named at the edge.
+An estimator has one colour in all pictures. The class prior is a grey dashed line, that by source a
+dotted one: what is on their wrong side has learned nothing from the features. Infinite values
+cannot be drawn; they are named at the edge.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from consilience import _check
 from consilience.classify.evaluation import LOWER_IS_BETTER
-from consilience.classify.results import CLASS_PRIOR, MEASURES, CrossEvaluation, Summary
+from consilience.classify.results import (
+    CLASS_PRIOR,
+    MEASURES,
+    SOURCE_PRIOR,
+    CrossEvaluation,
+    Summary,
+)
 from consilience.show.picture import COLORS, shortened
 from consilience.show.plot import STATE_COLORS
 
@@ -31,6 +38,7 @@ __all__ = [
 Contestant = tuple[str, str]
 
 PRIOR_COLOR = "#888888"
+PRIOR_LINES = {CLASS_PRIOR: "--", SOURCE_PRIOR: ":"}
 N_NAMED = len(STATE_COLORS) - 1  # sources with a colour and a name of their own
 MAIN_MEASURES = ("accuracy", "brier", "log_loss", "log_likelihood")
 CURVE_MEASURES = ("accuracy", "log_loss")
@@ -58,7 +66,7 @@ def plot_estimators(
     ax = _axes(ax, (5.2, _height(places)), "plot_estimators")
     colors = _colors(evaluation)
     for line in lines:
-        if line.estimator == CLASS_PRIOR or not math.isfinite(line.mean):
+        if line.estimator in PRIOR_LINES or not math.isfinite(line.mean):
             continue
         ax.errorbar(
             line.mean,
@@ -135,8 +143,8 @@ def plot_learning_curve(
     ax = _axes(ax, (5.2, 3.6), "plot_learning_curve")
     colors = _colors(evaluation)
     lines = evaluation.summary(measure)
-    for estimator in [CLASS_PRIOR, *colors]:
-        is_prior = estimator == CLASS_PRIOR
+    for estimator in [*PRIOR_LINES, *colors]:
+        is_prior = estimator in PRIOR_LINES
         mine = [
             line
             for line in lines
@@ -150,7 +158,7 @@ def plot_learning_curve(
             [line.mean for line in mine],
             yerr=[line.error or 0.0 for line in mine],
             color=PRIOR_COLOR if is_prior else colors[estimator],
-            linestyle="--" if is_prior else "-",
+            linestyle=PRIOR_LINES.get(estimator, "-"),
             marker=None if is_prior else "o",
             markersize=4,
             linewidth=1.4,
@@ -302,15 +310,15 @@ def _structure(evaluation: CrossEvaluation, structure: str | None) -> str:
 
 
 def _colors(evaluation: CrossEvaluation) -> dict[str, str]:
-    names = dict.fromkeys(name for _, name in evaluation.contestants if name != CLASS_PRIOR)
+    names = dict.fromkeys(name for _, name in evaluation.contestants if name not in PRIOR_LINES)
     return {name: STATE_COLORS[k % len(STATE_COLORS)] for k, name in enumerate(names)}
 
 
 def _places(evaluation: CrossEvaluation) -> dict[Contestant, float]:
-    """The height of each contestant, structures a little apart; the class prior has none."""
+    """The height of each contestant, structures a little apart; the class priors have none."""
     places, height, before = {}, 0.0, None
     for structure, estimator in evaluation.contestants:
-        if estimator == CLASS_PRIOR:
+        if estimator in PRIOR_LINES:
             continue
         height += 0.0 if before is None else 1.0 if before == structure else 2.0
         places[structure, estimator] = height
@@ -329,7 +337,7 @@ def _finish_rows(
     lines: Sequence[Summary],
     places: Mapping[Contestant, float],
 ) -> None:
-    """The class prior, the names of the rows, and where the better side is."""
+    """The class priors, the names of the rows, and where the better side is."""
     tops = {
         structure: min(place for (name, _), place in places.items() if name == structure) - 1.0
         for structure in _structures(evaluation)
@@ -348,19 +356,21 @@ def _finish_rows(
     ax.spines["left"].set_visible(False)
     ax.grid(axis="y", visible=False)
     for line in lines:
-        if line.estimator == CLASS_PRIOR:
-            _draw_prior(ax, line.mean)
+        if line.estimator in PRIOR_LINES:
+            _draw_prior(ax, line.estimator, line.mean)
         elif not math.isfinite(line.mean):
             place = places[line.structure, line.estimator]
             _note(ax, 0.98, place, "infinite", ha="right", transform=ax.get_yaxis_transform())
 
 
-def _draw_prior(ax: Axes, value: float) -> None:
-    ax.axvline(value, color=PRIOR_COLOR, linestyle="--", linewidth=1, zorder=0)
+def _draw_prior(ax: Axes, name: str, value: float) -> None:
+    ax.axvline(value, color=PRIOR_COLOR, linestyle=PRIOR_LINES[name], linewidth=1, zorder=0)
     low, high = ax.get_xlim()
     is_left = value < (low + high) / 2
-    text = f" {CLASS_PRIOR}" if is_left else f"{CLASS_PRIOR} "
-    _note(ax, value, -1.4, text, ha="left" if is_left else "right")
+    height = -1.4 if name == CLASS_PRIOR else -1.0  # one name above the other
+    _note(
+        ax, value, height, f" {name}" if is_left else f"{name} ", ha="left" if is_left else "right"
+    )
 
 
 def _name_infinite(ax: Axes, lines: Sequence[Summary]) -> None:

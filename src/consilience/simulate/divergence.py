@@ -16,9 +16,10 @@ what they have:
     \theta^f_{x^*} < \bar\theta_{x^*}: \quad & \theta'_{x^*} = (1 - \delta)\, \theta_{x^*},
         \quad \theta'_y = \theta_y + \delta\, \theta_{x^*} \frac{\theta_y}{1 - \theta_{x^*}}
 
-A source that does not deviate stays as it is, so sources that are alike stay alike. All this makes
-the class of a classifier easier to predict; :mod:`consilience.simulate.permutation` and
-:mod:`consilience.simulate.calibration` do not.
+A source that does not deviate stays as it is, so sources that are alike stay alike. A source of
+probability zero, which had no rows, knows nothing but a prior: it has no part in the rule and gets
+the pooled table, whatever :math:`\delta` is. All this makes the class of a classifier easier to
+predict; :mod:`consilience.simulate.permutation` and :mod:`consilience.simulate.calibration` do not.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def diverge(net: Network, pooled: Network, delta: float, *, target: str | None =
     check_delta("diverge", delta)
     check_target(net, target)
     local = [
-        _diverged(given, pooled, source, delta)
+        _diverged(given, pooled, net[source], delta)
         if source in given.parents and name != target
         else given
         for name, given in net.distributions.items()
@@ -139,9 +140,14 @@ def with_source_rows(local: Categorical, source: str, rows: Floats) -> Categoric
     return Categorical(local.child, local.given, np.moveaxis(rows.reshape(shape), 0, axis))
 
 
-def _diverged(local: Categorical, pooled: Network, source: str, delta: float) -> Categorical:
-    rows, shared = sources_first(local, source), _pooled_rows(local, pooled, source)
-    return with_source_rows(local, source, _moved(rows, shared, delta))
+def _diverged(
+    local: Categorical, pooled: Network, shares: Categorical, delta: float
+) -> Categorical:
+    source, has_rows = shares.child.name, shares.table > 0
+    shared = _pooled_rows(local, pooled, source)
+    rows = np.where(has_rows[:, None, None], sources_first(local, source), shared)
+    rows[has_rows] = _moved(rows[has_rows], shared, delta)
+    return with_source_rows(local, source, rows)
 
 
 def _pooled_rows(local: Categorical, pooled: Network, source: str) -> Floats:

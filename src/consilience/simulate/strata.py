@@ -118,6 +118,7 @@ def _largest_remainders(total: int, sizes: Sequence[int]) -> list[int]:
 
 def _strata(table: Table, by: Sequence[str]) -> list[Integers]:
     """Row positions of each stratum that has rows, in the order of the states, missing first."""
+    _check.names("stratified samples", by=by)
     names = [*by, *([] if table.source is None or table.source in by else [table.source])]
     code = np.zeros(table.n_rows, np.int64)
     for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from consilience import _check
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
@@ -57,6 +58,7 @@ def moments(
     memory_limit: float = MEMORY_LIMIT,
 ) -> Moments:
     """Centred moments over the rows in which all the variables (and ``by``) are known."""
+    _check.names("moments", names=names, by=by)
     request = MomentRequest(tuple(names), tuple(by), by_source, memory_limit)
     return engine_of(rows).gather(request)
 

@@ -15,7 +15,7 @@ from consilience._typing import Floats
 
 __all__ = ["arcs_from_root", "spanning_tree"]
 
-TIE = 1e-9  # weights closer than this share of the largest are equal but for rounding
+TIE = 1e-9  # weights closer than this share of the largest finite one are equal but for rounding
 
 Edge = tuple[int, int]
 
@@ -69,7 +69,7 @@ def _heaviest_first(weights: Floats) -> list[Edge]:
     if not values.size:
         return []
     order = np.argsort(-values, kind="stable")
-    tolerance = TIE * float(np.abs(values).max())
+    tolerance = TIE * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     group, rank = np.empty(len(values), np.int64), -1
     first = np.inf
     for k in order:  # a group of ties begins with its heaviest edge

@@ -101,11 +101,41 @@ def test_there_are_two_folds_at_least(folds):
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9, 0.999])
 @pytest.mark.parametrize("a", [1e-9, 0.5, 40.0])
-@pytest.mark.parametrize("n_odds", [0.5, 1.01, 3.0])
-def test_expected_logs_are_binomial_sums_for_few_rows_and_many(share, a, n_odds):
-    n = int(n_odds * MANY * (1 - share) / share) + 2
+@pytest.mark.parametrize("mean", [0.5, 1.01, 3.0])
+def test_expected_logs_are_binomial_sums_for_few_rows_and_many(share, a, mean):
+    n = int(mean * MANY / share) + 2
     k, found = np.arange(n + 1), np.empty(1)
     expected = binom.pmf(k, n, share) @ (np.log(a + k) - np.log(2 * a + k))
     table, shapes = np.array([n + 1, 0]), np.array([[1, 1, 2, 1]])
-    expected_predictions(table, shapes, np.array([a]), share, found)
+    expected_predictions(table, shapes, np.array([a]), share, 1 - share, found)
     assert found[0] / (n + 1) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("folds", [2, 10, 1000, 20_000])
+@pytest.mark.parametrize("rows", [(2, 1), (2, 2), (37, 5), (12_000, 9)])
+def test_few_rows_in_many_folds_are_binomial_sums(folds, rows):
+    table = cs.read({"x": ["a", "b"], "n": rows}, weight="n")
+
+    def expected_log(a, n):
+        k = np.arange(n + 1)
+        return binom.pmf(n - k, n, 1 / folds) @ np.log(a + k)
+
+    expected = sum(n * (expected_log(0.5, n - 1) - expected_log(1.0, sum(rows) - 1)) for n in rows)
+    found = cs.score(cs.DAG(nodes=["x"]), table, cs.CrossValidated(folds))
+    assert found == pytest.approx(expected, rel=1e-12)
+    held_out = cs.score(cs.DAG(nodes=["x"]), table, cs.HeldOut(1 / folds))
+    assert held_out == pytest.approx(expected / folds, rel=1e-12)
+
+
+@pytest.mark.parametrize("folds", [10**17, 10**400])
+def test_folds_whose_share_rounds_to_nothing_are_refused(folds):
+    with pytest.raises(ValueError, match=r"CrossValidated: with folds=10+ the share of the other"):
+        cs.CrossValidated(folds)
+    cs.CrossValidated(10**15)
+
+
+def test_a_share_whose_rest_rounds_to_all_is_refused():
+    with pytest.raises(ValueError, match="HeldOut: share=1e-17 is so small"):
+        cs.HeldOut(1e-17)
+    table = cs.read({"x": ["a", "a", "b"]})
+    assert math.isfinite(cs.score(cs.DAG(nodes=["x"]), table, cs.HeldOut(1e-15)))

@@ -9,6 +9,8 @@ import pytest
 from score_data import read, rows_of
 
 import consilience as cs
+from consilience.statistics.counts import Counts
+from consilience.structure.scores import custom
 
 GRAPH = cs.DAG.parse("[a][b|a][c|a:b]")
 
@@ -97,6 +99,24 @@ def test_a_function_may_see_the_sources_apart():
     own = cs.CustomScore(log_likelihood, by_source=True)
     expected = cs.score(GRAPH, table, cs.PerSource(cs.LogLikelihood()))
     assert cs.score(GRAPH, table, own) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_function_sees_small_tables_in_full_and_large_ones_as_they_come(monkeypatch):
+    shapes = []
+    own = cs.CustomScore(lambda counts: shapes.append(counts.table.shape) or 0.0)
+    sparse = Counts(
+        cs.Variable("c", ("0", "1")),
+        (cs.Variable("a", ("0", "1")), cs.Variable("b", ("0", "1", "2"))),
+        None,
+        np.array([[[3, 1], [0, 2]]]),
+        np.array([6]),
+        seen=np.array([[0, 1], [1, 2]]),
+    )
+    own.local([sparse])
+    own.local([sparse.to_dense()])
+    monkeypatch.setattr(custom, "MOST_CELLS", 11)
+    own.local([sparse])
+    assert shapes == [(1, 6, 2), (1, 6, 2), (1, 2, 2)]
 
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf, None, "1", 1j, np.ones(2)])

@@ -66,8 +66,23 @@ def test_what_compares_sources_cannot_be_applied_to_each(score):
         cs.PerSource(score)
 
 
+def test_a_prior_over_graphs_does_not_count_once_a_source():
+    with pytest.raises(ValueError, match=r"cs\.MAP\(cs\.PerSource\(score\), prior\)"):
+        cs.PerSource(cs.MAP(cs.BDeu(), cs.UniformPrior()))
+
+
+def test_the_penalty_of_ebic_can_count_once_for_all_sources():
+    table, dag = read(rows_of(90)), cs.DAG.parse("[a][b|a][c|a:b]")
+    outside = cs.MAP(cs.PerSource(cs.BIC()), cs.VariableSelection(1 / (1 + 8**0.5)))
+    apart = cs.score(dag, table, cs.PerSource(cs.BIC()))
+    once = 3 * 0.5 * np.log(8)  # arcs, gamma, log p
+    assert cs.score(dag, table, outside) == pytest.approx(apart - once, rel=1e-12)
+    within = cs.score(dag, table, cs.PerSource(cs.EBIC(8)))
+    assert within == pytest.approx(apart - 3 * once, rel=1e-12)
+
+
 def test_a_class_is_no_score():
-    with pytest.raises(ValueError, match=r"PerSource: score must be a choice such as cs.BDeu\(\)"):
+    with pytest.raises(ValueError, match=r"PerSource: score must be a choice such as cs\.BIC\(\)"):
         cs.PerSource(cs.BDeu)
 
 
@@ -159,6 +174,58 @@ def test_large_tables_are_not_remembered(monkeypatch):
     monkeypatch.setattr(sources, "MOST_KEPT", -1)
     assert cs.score(dag, table, cs.BHD()) == expected
     assert _solved.cache_info().currsize == 0
+
+
+@pytest.fixture
+def one_refused(monkeypatch):
+    """Counts of two families, of which the second one's evidence takes too long."""
+    families = [cs.Family("a"), cs.Family("c", ("a", "b"))]
+    counts = cs.count(read(rows_of(60)), families, by_source=True)
+    allowed = sources.can_be_exact
+
+    def few_states(table, s, prior, most_work):
+        return allowed(table, s, prior, most_work) & (table.shape[2] <= 2)
+
+    monkeypatch.setattr(sources, "can_be_exact", few_states)
+    _solved.cache_clear()
+    yield counts
+    _solved.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "score", [cs.BHD(), cs.MAP(cs.BHD(), cs.VariableSelection(0.2))], ids=["BHD", "MAP"]
+)
+def test_a_family_that_takes_too_long_has_minus_infinity_and_the_others_their_score(
+    score, one_refused
+):
+    found = score.local(one_refused)
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+    assert "evidence of 'c' given 'a', 'b' would take" in score.refusal(one_refused[1].family)
+
+
+class Picky:
+    """A score that judges no family."""
+
+    by_source = False
+    score_equivalent = True
+
+    def local(self, batch):
+        return np.full(len(batch), -np.inf)
+
+    def refusal(self, family):
+        return f"not {family.child}"
+
+
+def test_separate_parameters_pass_a_refusal_on(one_refused):
+    score = cs.PerSource(Picky())
+    assert score.local(one_refused).tolist() == [-np.inf, -np.inf]
+    assert score.refusal(cs.Family("a")) == "not a"
+
+
+def test_a_score_that_refuses_nothing_has_no_refusal():
+    for score in (cs.PerSource(cs.BDeu()), cs.MAP(cs.BDeu(), cs.UniformPrior())):
+        assert not hasattr(score, "refusal")
 
 
 def test_a_family_that_takes_too_long_is_refused_with_the_choices(monkeypatch):

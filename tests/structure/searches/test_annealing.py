@@ -119,6 +119,19 @@ def test_constraints_and_the_number_of_parents_are_kept():
     assert max(len(found.parents(node)) for node in found.nodes) <= 2
 
 
+def test_fast_cooling_ends_in_a_climb():
+    table = random_rows(5, 200, seed=4)
+    found = cs.search(table, search=cs.SimulatedAnnealing(cooling=1e-4, steps=1000))
+    assert found.score >= cs.search(table, search=cs.HillClimb(tabu=0, restarts=0)).score - 1e-6
+
+
+def test_the_walk_leaves_variables_of_one_state_alone():
+    frame = random_rows(4, 200, seed=5).to_frame().assign(same="x")
+    hot = cs.SimulatedAnnealing(start_temperature=1000, cooling=1.0, steps=1000)
+    found = cs.learn(cs.read(frame), search=hot)
+    assert not [arc for arc in found.arcs if "same" in arc]
+
+
 def test_a_budget_of_time_and_an_interrupt_leave_the_best_graph_so_far():
     table = random_rows(7, 500, seed=3)
     assert cs.search(table, search=SHORT, seconds=1e-9).stopped_by == "seconds"

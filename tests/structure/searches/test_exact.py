@@ -115,7 +115,7 @@ def test_a_star_needs_no_large_groups(size, seed, monkeypatch):
     score = cs.BDeu(ess=10)
     best = cs.search(table, score=score, search=cs.Exact()).score
     monkeypatch.setattr(shortest_path, "LARGEST_GROUP", size)
-    monkeypatch.setattr(shortest_path, "STEPS", 3)
+    monkeypatch.setattr(shortest_path, "WORK", 1000)
     found = cs.search(table, score=score, search=cs.AStar())
     assert found.score == pytest.approx(best, rel=1e-9)
 
@@ -163,6 +163,17 @@ def test_too_many_sets_of_parents_are_refused():
     with pytest.raises(MemoryLimitError, match=r"'x00' has more than .* sets of parents"):
         cs.learn(table, search=cs.AStar(), score=cs.BDeu())
     assert len(cs.learn(table, search=cs.AStar(max_parents=1), score=cs.BDeu()).nodes) == 30
+
+
+def test_too_many_variables_that_may_be_each_others_ancestors_are_refused():
+    rng = np.random.default_rng(1)
+    column = rng.integers(0, 2, 200)
+    table = cs.read({f"x{i:02d}": column.astype(str).tolist() for i in range(64)})
+    near = {(f"x{i:02d}", f"x{j:02d}") for i in range(64) for j in (i - 1, i + 1) if 0 <= j < 64}
+    names = list(table.variables)
+    far = [(a, b) for a in names for b in names if a != b and (a, b) not in near]
+    with pytest.raises(MemoryLimitError, match=r"orders at most 62 variables .* here are 64"):
+        cs.learn(table, search=cs.AStar(max_parents=1), forbid=far)
 
 
 def test_too_many_sets_of_variables_are_refused(monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as cs
-from consilience.errors import GraphError, InputError
+from consilience.errors import GraphError, InputError, ModelError
 from consilience.kernels import climbing
 from consilience.structure.searches.hill_climb import _Climber, _reachability
 
@@ -127,6 +127,54 @@ def test_an_interrupted_climb_keeps_the_moves_it_made(monkeypatch):
     found = cs.search(table, search=FIRST)
     assert found.stopped_by == "interrupt"
     assert len(found.dag.arcs) == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_constant_columns_have_no_arcs(seed):
+    rng = np.random.default_rng(seed)
+    columns = {f"v{i:02}": rng.integers(0, 2, 200) for i in range(12)}
+    for i in range(2, 12):
+        noise = rng.random(200) < 0.1
+        columns[f"v{i:02}"] = columns[f"v{i - 1:02}"] ^ columns[f"v{i - 2:02}"] ^ noise
+    table = cs.read({**{k: v.astype(str) for k, v in columns.items()}, "c": ["a"] * 200})
+    for score in (cs.BIC(), cs.K2()):
+        dag = cs.learn(table, score=score, search=cs.HillClimb(restarts=10), seed=seed)
+        assert not any("c" in arc for arc in dag.arcs)
+    start = cs.HillClimb(start=cs.RandomStart(2.0), restarts=0)
+    assert not any("c" in arc for arc in cs.learn(table, search=start, seed=seed).arcs)
+
+
+def test_families_that_are_too_large_are_left_out_and_noted():
+    rng = np.random.default_rng(1)
+    table = cs.read({f"v{i}": rng.integers(0, 4, 300).astype(str) for i in range(8)})
+    for start in (None, cs.RandomStart(3.0)):
+        found = cs.search(table, search=cs.HillClimb(start=start, restarts=30), memory_limit=2000)
+        assert found.stopped_by == "optimum"
+        assert "exceeded the memory limit" in found.notes[0]
+
+
+def test_a_score_that_cannot_judge_a_family_leaves_it_out_and_says_so():
+    class Picky:
+        score_equivalent, by_source = True, False
+
+        def local(self, batch):
+            large = np.array([len(counts.given) > 1 for counts in batch])
+            return np.where(large, -np.inf, cs.BIC().local(batch))
+
+        def refusal(self, family):
+            return f"{family.child!r} has too many parents."
+
+    table = random_rows(6, 400, seed=5)
+    found = cs.search(table, score=Picky(), search=cs.HillClimb(restarts=5))
+    assert max(len(found.dag.parents(node)) for node in found.dag.nodes) == 1
+    assert "could not be judged" in found.notes[0]
+    with pytest.raises(ModelError, match="too many parents"):
+        cs.score(cs.DAG.parse("[X1][X2][X3|X1:X2]"), table, Picky())
+
+
+def test_tiers_may_come_from_a_generator():
+    table = cs.read({"x": list("ab") * 20, "y": list("ab") * 20})
+    assert cs.learn(table, tiers=(tier for tier in [["x"], ["y"]])).arcs == (("x", "y"),)
 
 
 @pytest.mark.parametrize("start", [cs.RandomStart(2.0), cs.TreeStart(), cs.DAG([("X2", "X1")])])

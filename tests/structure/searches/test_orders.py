@@ -8,6 +8,8 @@ from search_oracles import FOUR, random_rows, scores_of_all
 
 import consilience as cs
 from consilience.errors import GraphError, InputError, UnknownNameError
+from consilience.structure.searches import order_search
+from consilience.structure.searches.story import TimeIsUp
 
 
 def follows(dag, order):
@@ -54,6 +56,31 @@ def test_search_over_orders_takes_more_variables_than_a_word_has_bits():
     pairs = set(map(frozenset, found.dag.arcs))
     assert {frozenset(("x000", "x069")), frozenset(("x001", "x068"))} <= pairs
     assert ("x067", "x066") in found.dag.arcs
+
+
+def test_search_over_orders_out_of_time_has_climbed(monkeypatch):
+    def cut(*_):
+        raise TimeIsUp
+
+    monkeypatch.setattr(order_search, "pruning_of", cut)
+    table = random_rows("ABCD", 1)
+    found = cs.search(table, search=cs.OrderSearch())
+    first = cs.search(table, search=cs.HillClimb(tabu=0, restarts=0))
+    assert found.stopped_by == "seconds"
+    assert found.dag.arcs
+    assert found.score == pytest.approx(first.score)
+
+
+@pytest.mark.parametrize("search", [cs.OrderSearch(restarts=2), cs.AStar(), cs.Exact()], ids=repr)
+def test_variables_of_one_state_cost_no_more_than_themselves(search):
+    frame = random_rows("ABCD", 2).to_frame()
+    table = cs.read(frame.assign(x="0", y="0"))
+    few = cs.search(table, search=search)
+    many = cs.search(cs.read(frame.assign(u="0", v="0", w="0", x="0", y="0")), search=search)
+    assert many.dag.arcs == few.dag.arcs == cs.learn(cs.read(frame), search=search).arcs
+    assert many.n_scored <= few.n_scored + 3 * 4
+    forced = cs.learn(table, search=search, require=[("x", "A"), ("B", "y")])
+    assert {("x", "A"), ("B", "y")} <= set(forced.arcs)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -7,7 +7,9 @@ import pytest
 from search_oracles import FOUR, random_rows, scores_of_all
 
 import consilience as cs
-from consilience.errors import UnknownNameError
+from consilience.errors import MemoryLimitError, UnknownNameError
+from consilience.structure.searches.task import Clock
+from consilience.structure.trees import spanning_tree
 
 TREES = [
     dag
@@ -73,6 +75,45 @@ def test_a_forest_has_the_root_in_its_tree_and_the_first_name_elsewhere():
     table = cs.read(dict(zip("abcd", map(list, zip(*rows, strict=True)), strict=True)))
     found = cs.learn(table, search=cs.ChowLiu(root="d", forest=True))
     assert set(found.arcs) == {("d", "c"), ("a", "b")}
+
+
+def test_an_edge_that_must_not_be_leaves_the_other_weights_apart():
+    weights = np.array([[0, 1, 3, 2], [1, 0, 5, -np.inf], [3, 5, 0, 4], [2, -np.inf, 4, 0]])
+    assert spanning_tree(weights) == [(0, 2), (1, 2), (2, 3)]
+
+
+def wide_pair():
+    """Two variables whose joint counts are large, and one of two states."""
+    names = [f"s{i:03d}" for i in range(300)]
+    return cs.read({"a": names, "b": names[::-1], "c": ["0", "1"] * 150})
+
+
+def test_a_pair_that_is_too_large_for_memory_is_named():
+    table = wide_pair()
+    with pytest.raises(MemoryLimitError, match="counts of 'a' and 'b' exceed") as told:
+        cs.learn(table, search=cs.ChowLiu(), memory_limit=20_000)
+    assert told.value.culprits == {"pair": ("a", "b")}
+    forest = cs.search(table, search=cs.ChowLiu(forest=True), memory_limit=20_000)
+    assert frozenset("ab") not in edges(forest.dag)
+    assert "exceeded the memory limit" in forest.notes[0]
+
+
+def test_a_tree_reaches_variables_of_one_state_and_a_forest_does_not():
+    table = cs.read({"a": list("0011") * 5, "b": list("0011") * 5, "c": ["0"] * 20})
+    assert len(cs.learn(table, search=cs.ChowLiu()).arcs) == 2
+    assert cs.learn(table, search=cs.ChowLiu(forest=True)).arcs == (("a", "b"),)
+
+
+def test_tan_that_is_too_large_for_memory_or_time_says_so():
+    with pytest.raises(MemoryLimitError, match="exceed the limit"):
+        cs.search(wide_pair(), search=cs.TANSearch("c"), memory_limit=20_000)
+    ticks = iter([False])  # the time is up when the tree is found
+    table = random_rows("ABCD", 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Clock, "is_over", lambda _: next(ticks, True))
+        found = cs.search(table, search=cs.TANSearch("C", root="B"), seconds=60)
+    assert found.stopped_by == "seconds"
+    assert found.dag == cs.tan(table, "C", root="B")
 
 
 def test_tan_as_a_search_is_tan():

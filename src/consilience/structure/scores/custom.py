@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,13 +16,17 @@ from consilience.structure.scores.score import Batch
 
 __all__ = ["CustomScore"]
 
+MOST_CELLS = 1 << 16
+"""Tables of at most so many cells are given to the function in full."""
+
 
 @dataclass(frozen=True, slots=True)
 class CustomScore:
     """A score from a function of :class:`Counts`, called once for each family.
 
     ``counts.values`` has the shape (sources, parent states, states), with one source if they are
-    pooled. A family with very many parent states comes with those that were seen only;
+    pooled. A table of at most 65,536 cells is full, with every parent state, seen or not. A larger
+    one may hold those that were seen only (``counts.seen``), depending on the search; then
     ``counts.n_parent_states`` has the number of all, ``counts.to_dense()`` the full table.
 
     Parameters
@@ -46,7 +50,7 @@ class CustomScore:
     -2.0
     """
 
-    function: Callable[[Counts], float]
+    function: Callable[[Counts], float] = field(repr=False)
     name: str = "custom"
     by_source: bool = False
     score_equivalent: bool = False
@@ -63,7 +67,7 @@ class CustomScore:
         return np.array([self._of(one) for one in CountBatch.of(batch, by_source=self.by_source)])
 
     def _of(self, counts: Counts) -> float:
-        value: object = self.function(counts)
+        value: object = self.function(_full(counts))
         if isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value):
             return float(value)
         family = counts.family
@@ -72,3 +76,9 @@ class CustomScore:
             f"{family.child!r} given {_check.listed(family.parents)}.",
             family=family,
         )
+
+
+def _full(counts: Counts) -> Counts:
+    """The counts with all parent states, unless the table is large."""
+    n_sources, _, r = counts.table.shape
+    return counts.to_dense() if n_sources * counts.n_parent_states * r <= MOST_CELLS else counts

@@ -45,7 +45,8 @@ class HeldOut:
     Parameters
     ----------
     share
-        Share of the rows that is held out, between 0 and 1.
+        Share of the rows that is held out, between 0 and 1; at least about 1e-16, so that the rest
+        differs from all rows.
     ess
         How many rows the prior of the parameters is worth.
 
@@ -72,10 +73,16 @@ class HeldOut:
             raise InputError(
                 f"HeldOut: share must be between 0 and 1, got {self.share!r}.", parameter="share"
             )
+        if 1.0 - self.share == 1.0:
+            raise InputError(
+                f"HeldOut: share={self.share!r} is so small that the rest rounds to all rows. Give "
+                "1e-15 or more.",
+                parameter="share",
+            )
 
     def local(self, batch: Batch) -> Floats:
         """Expected log-likelihood of the rows held out."""
-        return self.share * _predicted("HeldOut", batch, self.ess, 1.0 - self.share)
+        return self.share * _predicted("HeldOut", batch, self.ess, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,8 @@ class CrossValidated:
     Parameters
     ----------
     folds
-        Number of folds, at least 2; with very many of them each row is predicted from all others.
+        Number of folds, from 2 to about 1e16; with very many of them each row is predicted from all
+        others.
     ess
         How many rows the prior of the parameters is worth.
     """
@@ -100,16 +108,22 @@ class CrossValidated:
     def __post_init__(self) -> None:
         _check.whole("CrossValidated", at_least=2, folds=self.folds)
         _check.positive("CrossValidated", ess=self.ess)
+        if 1.0 - 1 / self.folds == 1.0:
+            raise InputError(
+                f"CrossValidated: with folds={self.folds!r} the share of the other folds rounds to "
+                "1. Give 10**15 or fewer.",
+                parameter="folds",
+            )
 
     def local(self, batch: Batch) -> Floats:
         """Expected log-likelihood of all rows."""
-        return _predicted("CrossValidated", batch, self.ess, 1.0 - 1.0 / self.folds)
+        return _predicted("CrossValidated", batch, self.ess, 1 / self.folds)
 
 
-def _predicted(owner: str, batch: Batch, ess: float, share: float) -> Floats:
-    """Expected log-likelihood of every row, predicted from this share of the others."""
+def _predicted(owner: str, batch: Batch, ess: float, left_out: float) -> Floats:
+    """Expected log-likelihood of every row, predicted from the others less this share of them."""
     counts = whole_counts(owner, batch, by_source=False)
     prior = ess / (counts.n_parent_states * counts.n_states)
     out = np.empty(len(counts))
-    expected_predictions(counts.table, counts.shapes, prior, share, out)
+    expected_predictions(counts.table, counts.shapes, prior, 1.0 - left_out, left_out, out)
     return out

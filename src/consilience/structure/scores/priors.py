@@ -10,9 +10,9 @@ all graphs over the same variables: the graph without arcs has 0, and an arc add
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from consilience.errors import InputError
 from consilience.graph.names import Arc, unique_pairs
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.family import Family
-from consilience.structure.scores.score import Batch, Score, check_inner
+from consilience.structure.scores.score import Batch, Refusing, Score, check_score
 
 __all__ = ["MAP", "ArcPrior", "GraphPrior", "UniformPrior", "VariableSelection"]
 
@@ -142,7 +142,7 @@ class MAP:
     prior: GraphPrior
 
     def __post_init__(self) -> None:
-        check_inner("MAP", self.score)
+        check_score("MAP", self.score)
         if isinstance(self.prior, type) or not hasattr(self.prior, "log_prior"):
             raise InputError(
                 f"MAP: prior must be a choice such as cs.VariableSelection(0.1), got "
@@ -159,6 +159,11 @@ class MAP:
     def by_source(self) -> bool:
         """Whether the score is."""
         return self.score.by_source
+
+    @property
+    def refusal(self) -> Callable[[Family], str]:
+        """Why the score cannot judge a family; there only if the score has it."""
+        return cast("Refusing", self.score).refusal
 
     def local(self, batch: Batch) -> Floats:
         """Score and log prior of each family together."""

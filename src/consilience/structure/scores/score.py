@@ -6,7 +6,7 @@ and a graph by the sum over its families; natural logarithms, higher is better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -16,8 +16,9 @@ from consilience._typing import Floats
 from consilience.errors import DataError, InputError
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
+from consilience.statistics.family import Family
 
-__all__ = ["Batch", "Score", "check_inner", "whole_counts"]
+__all__ = ["Batch", "Refusing", "Score", "check_score", "whole_counts"]
 
 Batch = Sequence[Counts] | CountBatch
 """Counts of some families over the same rows."""
@@ -41,15 +42,29 @@ class Score(Protocol):
     def by_source(self) -> bool: ...
 
     def local(self, batch: Batch) -> Floats:
-        """One number for each family of the batch."""
+        """One number for each family of the batch.
+
+        Minus infinity for a family that the score cannot judge; then it has a method
+        ``refusal(family)`` that says why (:class:`Refusing`).
+        """
         ...
 
 
-def check_inner(owner: str, score: object) -> None:
-    """Refuse what is not a score where one is wrapped by another."""
+class Refusing(Protocol):
+    """A score that cannot judge every family."""
+
+    @property
+    def refusal(self) -> Callable[[Family], str]:
+        """Why the score of this family is minus infinity, and what to do about it."""
+        ...
+
+
+def check_score(owner: str, score: object) -> None:
+    """Refuse what is not a score."""
     if isinstance(score, type) or not hasattr(score, "local"):
         raise InputError(
-            f"{owner}: score must be a choice such as cs.BDeu(), got {score!r}.", parameter="score"
+            f"{owner}: score must be a choice such as cs.BIC() or cs.BDeu(), got {score!r}.",
+            parameter="score",
         )
 
 

@@ -30,19 +30,22 @@ variational approximation of the evidence.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
-from consilience.errors import InputError, ModelError
+from consilience.errors import InputError
 from consilience.kernels.hierarchy import can_be_exact
 from consilience.parameters.hierarchy import MOST_WORK, log_evidence_of
 from consilience.statistics.batch import CountBatch
-from consilience.structure.scores.score import Batch, Score, check_inner, whole_counts
+from consilience.statistics.family import Family
+from consilience.structure.scores.priors import MAP
+from consilience.structure.scores.score import Batch, Refusing, Score, check_score, whole_counts
 
 __all__ = ["BHD", "PerSource"]
 
@@ -54,7 +57,10 @@ MOST_KEPT = 8192
 class PerSource:
     """One graph, separate parameters: the sum over the sources of a score of their counts.
 
-    Without sources it is the score itself.
+    Without sources it is the score itself. A prior over graphs must count once, not once a source:
+    write ``MAP(PerSource(score), prior)``. The penalty of ``EBIC`` on the number of parents does
+    count once a source here; once in all it is that of
+    ``MAP(PerSource(BIC()), VariableSelection(1 / (1 + p**gamma)))`` for p variables.
 
     Examples
     --------
@@ -69,11 +75,17 @@ class PerSource:
     by_source: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_inner("PerSource", self.score)
+        check_score("PerSource", self.score)
         if self.score.by_source:
             raise InputError(
                 f"PerSource: the score of one source's counts cannot be {self.score!r}, which "
                 "compares the sources itself. Give one of pooled counts, such as cs.BDeu().",
+                parameter="score",
+            )
+        if isinstance(self.score, MAP):
+            raise InputError(
+                "PerSource: the prior over graphs of a MAP would count once for each source. Put "
+                "it outside: cs.MAP(cs.PerSource(score), prior).",
                 parameter="score",
             )
 
@@ -81,6 +93,11 @@ class PerSource:
     def score_equivalent(self) -> bool:
         """Whether the score of one source is."""
         return self.score.score_equivalent
+
+    @property
+    def refusal(self) -> Callable[[Family], str]:
+        """Why the score cannot judge a family; there only if the score has it."""
+        return cast("Refusing", self.score).refusal
 
     def local(self, batch: Batch) -> Floats:
         """Sum over the sources of the score of each family."""
@@ -95,8 +112,9 @@ class BHD:
 
     Finds arcs that the sources share though their tables differ, and is not misled by variables
     whose margins differ from source to source. The rows must have whole-number weights. The score
-    is exact or an error: a family whose evidence would take too long is refused, because mixing
-    exact and approximate numbers would make equivalent graphs differ.
+    is exact or minus infinity: a family whose evidence would take too long is refused, because
+    mixing exact and approximate numbers would make equivalent graphs differ. Searches leave such a
+    family out; for a given graph that has one the score is an error.
 
     Parameters
     ----------
@@ -126,7 +144,7 @@ class BHD:
         _check.positive("BHD", s=self.s, ess=self.ess)
 
     def local(self, batch: Batch) -> Floats:
-        """Log evidence of the child of each family given its parents."""
+        """Log evidence of the child of each family given its parents; -inf if it is refused."""
         counts = whole_counts("BHD", batch, by_source=True)
         q, r = counts.n_parent_states, counts.n_states
         ends = np.cumsum(counts.shapes.prod(axis=1))
@@ -136,9 +154,19 @@ class BHD:
             parents = joint.sum(axis=2)
             found = self._log_evidence(joint, q[i] * r[i]), self._log_evidence(parents, q[i])
             if found[0] is None or found[1] is None:
-                raise self._refusal(counts, i)
-            out[i] = found[0] - found[1]
+                out[i] = -np.inf
+            else:
+                out[i] = found[0] - found[1]
         return out
+
+    def refusal(self, family: Family) -> str:
+        """Why a family has minus infinity, and the choices."""
+        return (
+            f"BHD: the exact evidence of {family.child!r} given {_check.listed(family.parents)} "
+            "would take too long: too many rows, sources and joint states. Use fewer parents "
+            "(max_parents) or states, or a score without a hierarchy: cs.PerSource(cs.BDeu()), or "
+            "cs.BDeu() for all sources together."
+        )
 
     def _log_evidence(self, table: Integers, n_states: float) -> float | None:
         """Log evidence of a table whose first axis are the sources; None if it takes too long."""
@@ -150,16 +178,6 @@ class BHD:
         solve = _solved if content.nbytes <= MOST_KEPT else _solved.__wrapped__
         return solve(
             content.tobytes(), content.dtype.str, len(seen), float(n_states), self.s, self.ess
-        )
-
-    def _refusal(self, counts: CountBatch, place: int) -> ModelError:
-        family = counts.families[place]
-        return ModelError(
-            f"BHD: the exact evidence of {family.child!r} given {_check.listed(family.parents)} "
-            "would take too long: too many rows, sources and joint states. Use fewer parents "
-            "(max_parents) or states, or a score without a hierarchy: cs.PerSource(cs.BDeu()), or "
-            "cs.BDeu() for all sources together.",
-            family=family,
         )
 
 

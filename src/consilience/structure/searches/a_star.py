@@ -65,6 +65,13 @@ class AStar:
     ----------
     max_parents
         Most parents of a node; no limit if None.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"x": list("aabb") * 5, "y": list("abab") * 5, "z": list("abba") * 5})
+    >>> cs.learn(table, search=cs.AStar(max_parents=2)).arcs  # z tells whether x and y are equal
+    (('x', 'z'), ('y', 'z'))
     """
 
     max_parents: int | None = None
@@ -84,22 +91,20 @@ class AStar:
         begin_with(climb, task, scores, story, "hill climbing")
         tie = tie_of(task, scores)
         families = [one.best_first() for one in useful_sets(task, scores, tie)]
-        parts = [
-            grouped(OrderProblem.among(members, families, GRID * tie), families, GRID * tie)
-            for members in _components(families)
-        ]
+        parts = [grouped(members, families, GRID * tie) for members in _components(families)]
         parents, bounds = [0] * len(families), []
         for problem, groups in parts:
             cost, order = _good_order(task, problem, is_hard=len(groups) > 2)
             bounds.append(cost)
             _take(families, problem, order, parents)
-        if scores.total(parents) > story.trace[-1].score:
-            story.keep(parents, scores, "search over orders")
+        note = "search over orders"
         for (problem, groups), bound in zip(parts, bounds, strict=True):
+            if scores.total(parents) > story.trace[-1].score:
+                story.keep(parents, scores, note)
             found = shortest_order(problem, groups, bound, task.clock)
             if found is not None:
                 _take(families, problem, found, parents)
-                story.keep(parents, scores, f"best order of {len(problem.members)} variables")
+                note = f"best order of {len(problem.members)} variables"
         story.keep(_standard_member(task, scores, parents), scores, "best of all")
 
 

@@ -37,6 +37,9 @@ STEPS_A_PAIR = 200
 
 STEPS_A_DRAW = 4096
 
+COLDEST = 1e-100
+"""No loss is accepted at this temperature; losses can still be divided by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAnnealing:
@@ -119,7 +122,7 @@ class SimulatedAnnealing:
             return
         for k in range(N_TEMPERATURES):
             share = n_steps * (k + 1) // N_TEMPERATURES - n_steps * k // N_TEMPERATURES
-            walker.walk(share, self.start_temperature * self.cooling**k)
+            walker.walk(share, max(self.start_temperature * self.cooling**k, COLDEST))
             if task.clock.is_over():
                 return
             task.clock.tell(k / N_TEMPERATURES, lambda: f"score {walker.best_score:.2f}")
@@ -195,6 +198,9 @@ class _Walker:
     def _refresh(self, child: int) -> None:
         """Gains of all moves at a node whose parents changed."""
         values = self._scores.toggled(child, self._masks[child])
+        if values[child] == -np.inf:  # too large with all around it: no way on from here
+            self._gains[child] = self._local[child] = -np.inf
+            return
         np.subtract(values, values[child], out=self._gains[child])
         self._gains[child, self._required[child]] = -np.inf
         self._local[child] = values[child]

@@ -24,7 +24,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.errors import InputError
+from consilience.errors import InputError, MemoryLimitError
 from consilience.structure.scores.likelihood import LogLikelihood
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import tie_of
@@ -40,7 +40,8 @@ class ChowLiu:
     """The tree of Chow and Liu: each node but the root has one parent.
 
     Constraints are refused. Edges of equal weight go to the first names. If time runs out or the
-    search is interrupted, the result is the graph without arcs.
+    search is interrupted, the result is the graph without arcs. A pair whose counts exceed the
+    memory limit is refused, as the tree may need it; a forest does without.
 
     Parameters
     ----------
@@ -49,6 +50,15 @@ class ChowLiu:
     forest
         Weigh the edges by what they gain in the score of the search rather than by their
         information, and leave out those that gain nothing: the best forest by that score.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"x": list("aabb") * 5, "y": list("aabb") * 5, "z": list("abab") * 5})
+    >>> cs.learn(table, search=cs.ChowLiu(root="y")).arcs
+    (('y', 'x'), ('x', 'z'))
+    >>> cs.learn(table, search=cs.ChowLiu(forest=True)).arcs
+    (('x', 'y'),)
     """
 
     root: str | None = None
@@ -71,16 +81,9 @@ class ChowLiu:
 
     def _arcs(self, task: Task, scores: LocalScores) -> list[tuple[int, int]]:
         if self.forest:
-            weights, least = _gains(task, scores), tie_of(task, scores)
+            least, weights = tie_of(task, scores), _gains(task, scores)
         else:
-            likelihood = LocalScores(
-                task.engine,
-                LogLikelihood(),
-                task.constraints,
-                max_parents=1,
-                memory_limit=task.memory_limit,
-            )
-            weights, least = _gains(task, likelihood), -np.inf
+            least, weights = -np.inf, _information(task)
         edges = [edge for edge in spanning_tree(weights) if weights[edge] > least]
         p = len(task.names)
         first = 0 if self.root is None else task.names.index(self.root)
@@ -104,12 +107,36 @@ def refuse_constraints(owner: str, task: Task) -> None:
         )
 
 
+def _information(task: Task) -> Floats:
+    """What an arc between two nodes gains in log-likelihood; nothing if one has one state only."""
+    scores = LocalScores(
+        task.engine,
+        LogLikelihood(),
+        task.constraints,
+        max_parents=1,
+        memory_limit=task.memory_limit,
+    )
+    scores.total([0] * len(task.names))  # in one request
+    weights = np.where(scores.allowed, _gains(task, scores), 0.0)
+    unknown = np.argwhere(weights == -np.inf)
+    if len(unknown):
+        pair = tuple(task.names[i] for i in unknown[0])
+        raise MemoryLimitError(
+            f"the counts of {pair[0]!r} and {pair[1]!r} exceed the limit of "
+            f"{_check.bytes_text(task.memory_limit)}, and the tree may need them. Raise "
+            "memory_limit, or use cs.ChowLiu(forest=True), which leaves such pairs out.",
+            pair=pair,
+        )
+    return weights
+
+
 def _gains(task: Task, scores: LocalScores) -> Floats:
     """What an arc between two nodes gains, the larger of both directions."""
     p = len(task.names)
-    gains = np.zeros((p, p))
+    gains = np.full((p, p), -np.inf)
     for child in range(p):
         values = scores.toggled(child, 0)
-        gains[:, child] = values - values[child]
+        if values[child] > -np.inf:
+            gains[:, child] = values - values[child]
         beat(task.clock, child / p, lambda: "weighing pairs")
     return np.maximum(gains, gains.T)

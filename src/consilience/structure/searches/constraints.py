@@ -39,20 +39,21 @@ class Constraints:
         require: Iterable[Arc] = (),
         forbid: Iterable[Arc] = (),
         tiers: Iterable[Iterable[str]] = (),
+        source: str | None = None,
     ) -> Constraints:
         """The constraints of a call: checked, free of contradictions and of cycles.
 
         ``tiers`` lists groups of variables from the earliest to the latest; an arc may not lead
         from a later tier to an earlier one. Variables in no tier are free. Tiers of one variable
-        each are an ordering.
+        each are an ordering. ``source`` is the name that no arc may have.
         """
         place = {name: i for i, name in enumerate(names)}
         allowed = ~np.eye(len(names), dtype=bool)
         _forbid_backward(allowed, _checked_tiers(tiers, place), place)
-        for start, end in _checked_arcs("forbid", forbid, place):
+        for start, end in _checked_arcs("forbid", forbid, place, source):
             allowed[place[start], place[end]] = False
         required = np.zeros_like(allowed)
-        must = _checked_arcs("require", require, place)
+        must = _checked_arcs("require", require, place, source)
         DAG(must)  # refuses a cycle and names it
         for start, end in must:
             if not allowed[place[start], place[end]]:
@@ -66,13 +67,21 @@ class Constraints:
         return cls(tuple(names), allowed, required)
 
 
-def _checked_arcs(what: str, arcs: Iterable[Any], place: dict[str, int]) -> tuple[Arc, ...]:
+def _checked_arcs(
+    what: str, arcs: Iterable[Any], place: dict[str, int], source: str | None
+) -> tuple[Arc, ...]:
     if isinstance(arcs, str):
         raise InputError(
             f"{what} must be a list of pairs (from, to), got the text {arcs!r}.", parameter=what
         )
     pairs = unique_pairs(arcs)
     for pair in pairs:
+        if source in pair:
+            raise GraphError(
+                f"{what}: {source!r} is the source, which is in no graph that is learned. Add it "
+                "as a parent when the network is fitted.",
+                arc=pair,
+            )
         _check.known("variable", pair, place)
     return pairs
 
@@ -80,12 +89,13 @@ def _checked_arcs(what: str, arcs: Iterable[Any], place: dict[str, int]) -> tupl
 def _checked_tiers(
     tiers: Iterable[Iterable[str]], place: dict[str, int]
 ) -> tuple[tuple[str, ...], ...]:
-    if isinstance(tiers, str) or any(isinstance(tier, str) for tier in tiers):
+    given = [tiers] if isinstance(tiers, str) else list(tiers)
+    if any(isinstance(tier, str) for tier in given):
         raise InputError(
             'tiers must be a list of lists of names, as in [["age"], ["smoke", "lung"]].',
             parameter="tiers",
         )
-    checked = tuple(tuple(tier) for tier in tiers)
+    checked = tuple(tuple(tier) for tier in given)
     everyone = [name for tier in checked for name in tier]
     _check.known("variable", everyone, place)
     for name in everyone:

@@ -51,6 +51,13 @@ class Exact:
     ----------
     max_parents
         Most parents of a node; no limit if None. A limit makes scoring faster.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"x": list("aabb") * 5, "y": list("abab") * 5, "z": list("abba") * 5})
+    >>> cs.learn(table, search=cs.Exact()).arcs  # z tells whether x and y are equal
+    (('x', 'z'), ('y', 'z'))
     """
 
     max_parents: int | None = None

@@ -50,8 +50,9 @@ _Bytes: TypeAlias = npt.NDArray[np.uint8]
 class HillClimb:
     """Hill climbing: the best single-arc move until none gains, then restarts.
 
-    Gains within 1e-9 of the largest local score are ties and go to the first arc in the order of
-    the variables' names, so the order of rows, columns and states does not matter.
+    Gains within 1e-9 of the largest local score are ties and go to the first child, then the first
+    parent in the order of the variables' names, so the order of rows, columns and states does not
+    matter. An arc that gains nothing is left out.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class _Climber:
         self._task = task
         self._scores = scores
         self._most = p if max_parents is None else max_parents
-        self._allowed = task.constraints.allowed.astype(np.uint8)
+        self._allowed = scores.allowed.astype(np.uint8)
         self._required = task.constraints.required.astype(np.uint8)
         self._arcs = np.zeros((p, p), np.uint8)
         self._parents = np.zeros((p, p), np.int64)
@@ -170,7 +171,7 @@ class _Climber:
                 since_best = 1  # from an optimum on losses are accepted
                 continue
             _, i, j = self._move
-            self._blocked[i, j] = self._blocked[j, i] = now + tabu
+            self._blocked[i, j] = self._blocked[j, i] = now + tabu + 1
             if is_at_loss:
                 since_best = 0 if self._is_best() else since_best + 1
                 if since_best > tabu:
@@ -190,6 +191,8 @@ class _Climber:
         self._scores.prepare([(child, self._mask(child)) for child in children])
         for child in children:
             self._refresh(child)
+        if np.isneginf(self._local).any():  # a family that has no score: the walk was in vain
+            self._restore()
 
     def _shake(
         self, rng: np.random.Generator, n_moves: int, changed: npt.NDArray[np.uint8]
@@ -238,6 +241,9 @@ class _Climber:
     def _refresh(self, child: int) -> None:
         """Gains of all moves at a node whose parents changed."""
         values = self._scores.toggled(child, self._mask(child))
+        if values[child] == -np.inf:
+            self._gains[child] = self._local[child] = self._largest[child] = -np.inf
+            return
         np.subtract(values, values[child], out=self._gains[child])
         required = np.flatnonzero(self._required[:, child])
         if required.size:

@@ -38,6 +38,13 @@ class K2Search:
         All variables, parents before children.
     max_parents
         Most parents of a node; no limit if None.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> table = cs.read({"x": list("aabb") * 5, "y": list("aabb") * 5})
+    >>> cs.learn(table, search=cs.K2Search(["y", "x"])).arcs
+    (('y', 'x'),)
     """
 
     order: Sequence[str]

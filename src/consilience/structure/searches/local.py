@@ -7,6 +7,7 @@ kept, so that a search that comes back to a family pays nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 from consilience.structure.scores.score import Batch, Score
 from consilience.structure.searches.constraints import Constraints
 
-__all__ = ["LocalScores"]
+__all__ = ["LocalScores", "unjudged"]
 
 MOST_CELLS_KEPT = 1 << 25
 """Scores kept for neighbors; when there are more the memory starts anew (256 MiB)."""
@@ -34,6 +35,9 @@ class LocalScores:
     """Scores of families, each computed once; a cache with one owner, the search.
 
     Variables are numbers, positions in ``constraints.names``; sets of parents are bit masks.
+    ``allowed[i, j]`` is whether a search may add i -> j: the constraints allow it, and neither has
+    one state only, which an arc could tell nothing about. Families whose counts exceed the memory
+    limit, or that the score cannot judge, have minus infinity.
     """
 
     def __init__(
@@ -52,13 +56,16 @@ class LocalScores:
         self._memory_limit = memory_limit
         self.most_parents = len(self.names) if max_parents is None else max_parents
         self._place = {name: i for i, name in enumerate(self.names)}
+        is_variable = np.array([engine.schema[name].n_states > 1 for name in self.names])
+        self.allowed = constraints.allowed & np.outer(is_variable, is_variable)
         self._candidates = [
-            [int(i) for i in np.flatnonzero(constraints.allowed[:, child])]
+            [int(i) for i in np.flatnonzero(self.allowed[:, child])]
             for child in range(len(self.names))
         ]
         self._known: dict[tuple[int, int], float] = {}
         self._neighbors: dict[tuple[int, int], Floats] = {}
         self._too_large: set[tuple[int, int]] = set()
+        self._refused: set[tuple[int, int]] = set()
 
     def toggled(self, child: int, parents: int) -> Floats:
         """Scores of the child with each variable added to or taken from its parents.
@@ -70,7 +77,12 @@ class LocalScores:
         key = (child, parents)
         if key not in self._neighbors:
             request = self._request(child, parents)
-            self._keep(key, request, self._scored(request.family, request.candidates))
+            try:
+                self._keep(key, request, self._scored(request.family, request.candidates))
+            except MemoryLimitError:
+                self._too_large.add(key)
+                self._known[key] = -np.inf
+                self._neighbors[key] = np.full(len(self.names), -np.inf)
         return self._neighbors[key]
 
     def prepare(self, families: Iterable[tuple[int, int]]) -> None:
@@ -100,8 +112,11 @@ class LocalScores:
         return np.array([self._known[child, parents] for parents in sets])
 
     def total(self, parents: Sequence[int]) -> float:
-        """Score of the graph with these sets of parents."""
+        """Score of the graph with these sets of parents, all of which must have one."""
         self._learn(list(enumerate(parents)))
+        for key in enumerate(parents):
+            if self._known[key] == -np.inf:
+                self._raise(key)
         return float(sum(self._known[key] for key in enumerate(parents)))
 
     def marginals(self, child: int, candidates: Sequence[int]) -> Marginals:
@@ -117,13 +132,28 @@ class LocalScores:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know."""
-        if not self._too_large:
-            return ()
-        child, parents = min(self._too_large)
-        return (
-            f"{len(self._too_large)} families would have exceeded the memory limit and were left "
-            f"out, the first being {self.names[child]!r} given "
-            f"{_check.listed(self._names_of(parents))}. Raise memory_limit or lower max_parents.",
+        reasons = {
+            "would have exceeded the memory limit": self._too_large,
+            "could not be judged by the score": self._refused,
+        }
+        return tuple(
+            f"{len(keys)} families {reason} and were left out, the first being "
+            f"{self._text(min(keys))}. Use max_parents to leave them out knowingly."
+            for reason, keys in reasons.items()
+            if keys
+        )
+
+    def _text(self, key: tuple[int, int]) -> str:
+        return f"{self.names[key[0]]!r} given {_check.listed(self._names_of(key[1]))}"
+
+    def _raise(self, key: tuple[int, int]) -> NoReturn:
+        family = Family(self.names[key[0]], self._names_of(key[1]))
+        if key in self._refused:
+            raise unjudged(self._score, family)
+        raise MemoryLimitError(
+            f"the counts of {self._text(key)} exceed the limit of "
+            f"{_check.bytes_text(self._memory_limit)}. Raise memory_limit.",
+            family=family,
         )
 
     def _names_of(self, parents: int) -> tuple[str, ...]:
@@ -199,9 +229,20 @@ class LocalScores:
     def _checked(self, scores: Floats, batch: Batch) -> Floats:
         if np.isfinite(scores).all():
             return scores
-        bad = list(batch)[int(np.flatnonzero(~np.isfinite(scores))[0])].family
-        raise ModelError(
-            f"the score {self._score!r} of {bad.child!r} given {_check.listed(bad.parents)} is not "
-            "a finite number.",
-            family=bad,
-        )
+        for i, counts in enumerate(batch):
+            if scores[i] == -np.inf and hasattr(self._score, "refusal"):
+                self._refused.add(self._key(counts.family))
+            elif not np.isfinite(scores[i]):
+                raise unjudged(self._score, counts.family)
+        return scores
+
+
+def unjudged(score: Score, family: Family) -> ModelError:
+    """The error for a family without a finite score."""
+    if hasattr(score, "refusal"):
+        return ModelError(score.refusal(family), family=family)
+    return ModelError(
+        f"the score {score!r} of {family.child!r} given {_check.listed(family.parents)} is not a "
+        "finite number.",
+        family=family,
+    )

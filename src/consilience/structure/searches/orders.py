@@ -16,6 +16,9 @@ from consilience.structure.searches.task import Clock
 
 __all__ = ["OrderProblem", "climbs", "sorted_order"]
 
+MOST_COMPARED = 1024
+"""Sets of a variable that are looked at as subsets of others; what is not left out does no harm."""
+
 MOST_MOVES = 6
 """Variables that a restart moves, at most."""
 
@@ -60,7 +63,7 @@ class OrderProblem:
         """The problem of some variables, if all others may be parents; bit ``k`` is member ``k``.
 
         Costs are whole multiples of ``grid`` below the score of the best set, so that sums are
-        exact. Sets that cost no less than a subset of theirs are left out.
+        exact. Sets that cost no less than a subset of theirs can be left out.
         """
         place = {variable: k for k, variable in enumerate(members)}
         parts = []
@@ -71,7 +74,7 @@ class OrderProblem:
             order = np.lexsort((sets, np.bitwise_count(sets), costs))
             sets, costs = sets[order], costs[order]
             is_kept = np.empty(len(sets), bool)
-            mark_minimal(sets, is_kept)
+            mark_minimal(sets, MOST_COMPARED, is_kept)
             parts.append((sets[is_kept], costs[is_kept]))
         bits = np.tile(np.int64(1) << np.arange(len(members)), (len(members), 1))
         return cls._joined(members, parts, bits)

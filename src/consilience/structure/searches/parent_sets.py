@@ -63,8 +63,8 @@ class Rule:
         cls, task: Task, scores: LocalScores, child: int, among: Sequence[int] | None = None
     ) -> Rule:
         """The rule of a task for a child, with all candidates or with these and the required."""
-        allowed = np.flatnonzero(task.constraints.allowed[:, child]).tolist()
         is_required = task.constraints.required[:, child]
+        allowed = np.flatnonzero(scores.allowed[:, child] | is_required).tolist()
         kept = [i for i in allowed if among is None or i in among or is_required[i]]
         required = sum(1 << v for v, i in enumerate(kept) if is_required[i])
         most = max(min(scores.most_parents, len(kept)), required.bit_count())

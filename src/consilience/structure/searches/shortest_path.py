@@ -21,7 +21,7 @@ from consilience.kernels.orders import (
     with_free,
 )
 from consilience.structure.searches.orders import OrderProblem
-from consilience.structure.searches.parent_sets import ParentSets
+from consilience.structure.searches.parent_sets import MOST_CANDIDATES, ParentSets
 from consilience.structure.searches.story import beat
 from consilience.structure.searches.task import Clock
 
@@ -36,21 +36,31 @@ MOST_STATES = 1 << 25
 FIRST_ROOM = 1 << 12
 """Places of the hash table and of the heap at first; they double when there is no room left."""
 
-STEPS = 20_000
-"""States taken off the heap before the clock is looked at."""
+WORK = 100_000_000
+"""Steps of the innermost loops, roughly, before the clock is looked at."""
 
 
 def grouped(
-    problem: OrderProblem, families: Sequence[ParentSets], grid: float
+    members: Sequence[int], families: Sequence[ParentSets], grid: float
 ) -> tuple[OrderProblem, Integers]:
-    """The problem with its members sorted by group, and the first member of each group.
+    """The problem of some variables, sorted by group, and the first member of each group.
 
     Members that want each other as parents belong together: their conflict is then in the bound.
     The strongest conflicts are joined first, as long as a group does not get too large.
     """
-    n = len(problem.members)
+    n = len(members)
+    if n > MOST_CANDIDATES:
+        raise MemoryLimitError(
+            f"A* orders at most {MOST_CANDIDATES} variables that can be ancestors of each other; "
+            f"here are {n}. Lower max_parents, forbid arcs, or use cs.OrderSearch() or "
+            "cs.HillClimb().",
+            limit=MOST_CANDIDATES,
+        )
+    problem = OrderProblem.among(members, families, grid)
+    if n <= LARGEST_GROUP:
+        return problem, np.array([0, n], np.int64)
     group = {x: [x] for x in range(n)}
-    for one, other in _conflicts(problem) if n > LARGEST_GROUP else []:
+    for one, other in _conflicts(problem):
         mine, theirs = group[one], group[other]
         if mine is not theirs and len(mine) + len(theirs) <= LARGEST_GROUP:
             mine += theirs
@@ -59,9 +69,8 @@ def grouped(
     for part in sorted({id(one): one for one in group.values()}.values(), key=len, reverse=True):
         room = [one for one in packed if len(one) + len(part) <= LARGEST_GROUP]
         (room[0] if room else _new(packed)).extend(sorted(part))
-    members = [problem.members[x] for one in packed for x in one]
     first = np.cumsum([0, *map(len, packed)]).astype(np.int64)
-    return OrderProblem.among(members, families, grid), first
+    return OrderProblem.among([members[x] for one in packed for x in one], families, grid), first
 
 
 def shortest_order(
@@ -69,8 +78,10 @@ def shortest_order(
 ) -> list[int] | None:
     """The order of least cost, as places among the members; None if no cost is below the bound."""
     facts = problem.start, problem.sets, problem.costs
-    starts, patterns = _patterns(problem, first)
-    root, n = int(with_free(*facts, 0)), len(problem.members)
+    n = len(problem.members)
+    n_steps = 1 + WORK // (len(problem.sets) + 4 * n * n)
+    starts, patterns = _patterns(problem, first, n_steps, clock)
+    root = int(with_free(*facts, 0))
     if _least_cost(root, first, starts, patterns) >= bound:
         return None
     states = _States(root)
@@ -88,7 +99,7 @@ def shortest_order(
             states.heap_rank,
             states.heap_key,
             states.counters,
-            STEPS,
+            n_steps,
         )
         if said == GOAL:
             return _traced(problem, states)
@@ -116,13 +127,18 @@ def _new(groups: list[list[int]]) -> list[int]:
     return groups[-1]
 
 
-def _patterns(problem: OrderProblem, first: Integers) -> tuple[Integers, Floats]:
+def _patterns(
+    problem: OrderProblem, first: Integers, n_steps: int, clock: Clock
+) -> tuple[Integers, Floats]:
     """Patterns of all groups, one after the other, and where each begins."""
+    facts = problem.start, problem.sets, problem.costs
     found = []
     for begin, end in pairwise(map(int, first)):
-        size = end - begin
-        found.append(np.empty(1 << size))
-        fill_pattern(problem.start, problem.sets, problem.costs, begin, size, found[-1])
+        out = np.empty(1 << end - begin)
+        for above in range(len(out), 0, -n_steps):
+            fill_pattern(*facts, begin, end - begin, above, max(0, above - n_steps), out)
+            beat(clock, None, lambda: "preparing the bound")
+        found.append(out)
     return np.cumsum([0, *map(len, found)]).astype(np.int64), np.concatenate(found)
 
 

@@ -47,9 +47,20 @@ def start_of(start: Start | None, task: Task, scores: LocalScores) -> list[int]:
     parents = [0] * len(task.names)
     for i, j in [*required, *wanted]:
         room = parents[j].bit_count() < scores.most_parents or (i, j) in required
-        if task.constraints.allowed[i, j] and room and not _leads(parents, j, i):
+        if (scores.allowed[i, j] or (i, j) in required) and room and not _leads(parents, j, i):
             parents[j] |= 1 << i
-    return parents
+    return _judged(parents, required, scores) if wanted else parents
+
+
+def _judged(parents: list[int], required: list[tuple[int, int]], scores: LocalScores) -> list[int]:
+    """The graph without the wanted arcs of families that have no score, being too large."""
+    scores.prepare(enumerate(parents))
+    return [
+        mask
+        if np.isfinite(scores.toggled(child, mask)[child])
+        else sum(1 << i for i, j in required if j == child)
+        for child, mask in enumerate(parents)
+    ]
 
 
 def _given(dag: DAG, task: Task) -> list[tuple[int, int]]:

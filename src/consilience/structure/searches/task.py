@@ -51,7 +51,7 @@ class SearchResult:
     score
         Score of the graph: the sum over its families.
     trace
-        What was reached on the way, best last; long ones are thinned.
+        What was reached on the way, best last.
     n_scored
         Number of families that were scored.
     stopped_by

@@ -1,0 +1,56 @@
+"""The posterior of a table whose slices, one for each source, know nothing of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from consilience._typing import Floats
+from consilience.distributions.categorical import Posterior
+from consilience.distributions.dirichlet import DirichletPosterior
+
+__all__ = ["StackedPosterior", "stacked"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackedPosterior:
+    """Independent posteriors along the first axis of a table.
+
+    Parameters
+    ----------
+    parts
+        The posterior of each slice, all of one shape.
+    """
+
+    parts: tuple[Posterior, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every part is exact."""
+        return all(getattr(part, "is_exact", True) for part in self.parts)
+
+    def variance(self) -> Floats:
+        """Posterior variance of every entry."""
+        return np.stack([part.variance() for part in self.parts])
+
+    def interval(self, level: float) -> tuple[Floats, Floats]:
+        """Ends of the central credible interval of every entry."""
+        low, high = zip(*(part.interval(level) for part in self.parts), strict=True)
+        return np.stack(low), np.stack(high)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """One table drawn from the posterior."""
+        return np.stack([part.draw(rng) for part in self.parts])
+
+
+def stacked(parts: Sequence[Posterior | None]) -> Posterior | None:
+    """The posterior of slices with these posteriors; None if one of them has none."""
+    known = tuple(part for part in parts if part is not None)
+    if len(known) < len(parts):
+        return None
+    plain = [part.concentration for part in known if isinstance(part, DirichletPosterior)]
+    return (
+        DirichletPosterior(np.stack(plain)) if len(plain) == len(parts) else StackedPosterior(known)
+    )

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+import consilience as cs
+from consilience.errors import DataError, GraphError, InputError, UnknownNameError
+
+ROWS = {"x": list("aabb") * 5, "y": list("aabb") * 5, "z": list("abab") * 5}
+TABLE = cs.read({"north": ROWS, "south": ROWS}, source="place")
+
+
+def test_the_score_of_a_graph_is_the_sum_over_its_nodes():
+    dag = cs.DAG.parse("[x][y|x][z]")
+    by_node = cs.node_scores(dag, TABLE, cs.BIC())
+    assert list(by_node) == ["x", "y", "z"]
+    assert cs.score(dag, TABLE, cs.BIC()) == pytest.approx(sum(by_node.values()))
+    assert cs.node_scores(cs.DAG(), TABLE, cs.BIC()) == {}
+
+
+def test_learning_leaves_the_source_out_of_the_graph():
+    assert cs.learn(TABLE) == cs.DAG([("y", "x")], nodes=["z"])
+
+
+def test_a_budget_of_time_makes_the_default_search_more_patient():
+    assert cs.search(TABLE, seconds=60).stopped_by == "optimum"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"score": cs.BIC}, InputError, "such as cs.BIC()"),
+        ({"search": "hc"}, InputError, "such as cs.HillClimb()"),
+        ({"seconds": 0}, InputError, "seconds"),
+        ({"require": [("x", "place")]}, GraphError, "'place' is the source"),
+        ({"require": [("x", "w")]}, UnknownNameError, "'w'"),
+        ({"require": "xy"}, InputError, "list of pairs"),
+        ({"require": [("x", "y"), ("y", "x")]}, GraphError, "cycle"),
+        ({"require": [("x", "y")], "forbid": [("x", "y")]}, GraphError, "forbidden as well"),
+        ({"require": [("x", "y")], "tiers": [["y"], ["x"]]}, GraphError, "tiers"),
+        ({"tiers": ["x"]}, InputError, "list of lists"),
+        ({"tiers": [["x"], ["x"]]}, InputError, "twice"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_by_name(wrong, error, words):
+    with pytest.raises(error, match=words.replace("(", r"\(").replace(")", r"\)")):
+        cs.learn(TABLE, **wrong)
+
+
+def test_gaps_empty_tables_and_continuous_columns_are_refused():
+    gaps = cs.read({"x": ["a", None, "b"], "y": ["a", "b", "b"]})
+    with pytest.raises(DataError, match="1 rows have no value of 'x'"):
+        cs.learn(gaps)
+    with pytest.raises(DataError, match="'x'"):
+        cs.score(cs.DAG([("x", "y")]), gaps, cs.BIC())
+    empty = cs.read({"x": []}, states={"x": ["a", "b"]})
+    with pytest.raises(DataError, match="without rows"):
+        cs.learn(empty)
+    with pytest.raises(InputError, match="'h' is continuous"):
+        cs.learn(cs.read({"h": [1.5, 2.5, 3.5]}, continuous=["h"]))
+
+
+def test_a_graph_to_be_scored_must_not_name_the_source_or_strangers():
+    with pytest.raises(GraphError, match="without"):
+        cs.score(cs.DAG([("place", "x")]), TABLE, cs.BIC())
+    with pytest.raises(UnknownNameError, match="'w'"):
+        cs.score(cs.DAG(nodes=["w"]), TABLE, cs.BIC())
+    with pytest.raises(InputError, match="must be a DAG"):
+        cs.score("[x]", TABLE, cs.BIC())
