@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from search_oracles import FIVE, FOUR, is_legal, random_rows, scores_of_all
@@ -148,6 +151,37 @@ def test_equal_graphs_have_late_names_as_children():
     table = cs.read({"z": column, "y": column, "x": column})
     for search in (cs.Exact(), cs.AStar()):
         assert set(cs.learn(table, search=search).arcs) == {("x", "y"), ("x", "z")}
+
+
+@dataclass(frozen=True)
+class Picky:
+    """BIC, but A and C cannot be judged with two parents."""
+
+    score_equivalent: ClassVar[bool] = True
+    by_source: ClassVar[bool] = False
+
+    def local(self, batch):
+        is_judged = [self.judges(counts.family) for counts in batch]
+        return np.where(is_judged, cs.BIC().local(batch), -np.inf)
+
+    def judges(self, family):
+        return family.child not in "AC" or len(family.parents) != 2
+
+    def refusal(self, family):
+        return f"{family} cannot be judged."
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_families_that_a_score_cannot_judge_are_left_out(seed):
+    table, score = random_rows("ABCD", seed, n_rows=2000), Picky()
+    judged = [
+        dag for dag in FOUR if all(score.judges(cs.Family(x, dag.parents(x))) for x in dag.nodes)
+    ]
+    best = scores_of_all(judged, table, cs.BIC()).max()
+    for search in (cs.Exact(), cs.AStar(), cs.OrderSearch(max_parents=None)):
+        found = cs.search(table, search=search, score=score)
+        assert found.score == pytest.approx(best, rel=1e-9)
+        assert "could not be judged by the score" in found.notes[0]
 
 
 def test_too_many_variables_are_refused_before_anything_is_scored():

@@ -31,7 +31,8 @@ MASKS_A_BLOCK = 1 << 16
 def is_cheaper(task: Task, rules: Sequence[Rule]) -> bool:
     """Whether this way is possible and scores fewer families than one child after the other."""
     p = len(rules)
-    if not task.score.score_equivalent or p > MOST_VARIABLES:
+    has_gaps = hasattr(task.score, "refusal")  # a family without a score leaves F unknown
+    if not task.score.score_equivalent or has_gaps or p > MOST_VARIABLES:
         return False
     most = max(rule.most for rule in rules)
     n_sets = sum(math.comb(p, k) for k in range(1, min(p, most + 1) + 1))
