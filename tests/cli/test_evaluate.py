@@ -13,6 +13,11 @@ from consilience.data.write import write_rows
 from consilience.demo import make_hospitals
 
 
+@pytest.fixture(autouse=True)
+def wide_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     path = tmp_path / "rows.csv"
