@@ -80,11 +80,24 @@ class Joints:
     def flat(self, groups: Sequence[Group]) -> Integers:
         """Joint counts of all groups, one table after the other in their order."""
         routed = [self._routed(group) for group in groups]
-        if all(not bundled and not slow for _, bundled, slow in routed):
-            return self._bitmap_counts(groups)
-        joints = dict(self._by_route(groups, routed))
-        ends = [(group, name) for group in groups for name in group.extensions]
-        return np.concatenate([joints[group.axes(name)].ravel() for group, name in ends])
+        fast = [
+            group for group, (_, *others) in zip(groups, routed, strict=True) if not any(others)
+        ]
+        counted = self._bitmap_counts(fast) if fast else np.zeros(0, np.int64)
+        if len(fast) == len(groups):
+            return counted
+        pieces = []
+        for group, (bitmaps, bundled, slow) in zip(groups, routed, strict=True):
+            if not bundled and not slow:
+                size = self._size(group)
+                pieces.append(counted[:size])
+                counted = counted[size:]
+            elif not bitmaps and not slow:
+                pieces.append(self._over_rows(partial(self._bundle, group)))
+            else:
+                joints = dict(self._by_route([group], [(bitmaps, bundled, slow)]))
+                pieces += [joints[group.axes(name)].ravel() for name in group.extensions]
+        return np.concatenate(pieces)
 
     def count(self, groups: Sequence[Group]) -> list[Joint]:
         """Joint counts of the base of each group with each of its extensions, in any order."""
@@ -204,7 +217,7 @@ class Joints:
         return joints
 
     def _size(self, group: Group) -> int:
-        return sum(int(self.n_cells(group.axes(name))) for name in group.extensions)
+        return int(self.n_cells(group.base)) * sum(self._n_states[n] for n in group.extensions)
 
     def _over_rows(self, work: Callable[[int, int], Integers]) -> Integers:
         return self._over_units(self._table.n_rows, work)
