@@ -407,7 +407,7 @@ def test_draws_depend_on_the_seed_alone():
 @pytest.mark.parametrize("estimator", [cs.MLE(), cs.Shrinkage(), cs.HDC(), cs.Adaptive()], ids=repr)
 def test_an_estimator_without_a_posterior_says_so(estimator):
     net = fitted(estimator)
-    with pytest.raises(ModelError, match="the table of 'x' has no posterior"):
+    with pytest.raises(ModelError, match="the distribution of 'x' has no posterior"):
         cs.intervals(net, "x")
     with pytest.raises(ModelError, match="no posterior"):
         cs.draws(net, 1)

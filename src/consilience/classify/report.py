@@ -25,8 +25,8 @@ from consilience._typing import Floats
 from consilience.classify.rows import Unseen
 from consilience.classify.sources import has_new_source
 from consilience.data.table import Table
+from consilience.data.variable import NEW_SOURCE
 from consilience.network.network import Network
-from consilience.parameters.sources import NEW_SOURCE
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
@@ -166,7 +166,7 @@ def _frequencies(rows: Floats) -> Floats:
 
 def _by_source(network: Network, counts: Counts) -> Floats:
     """The network's table of a family in the shape of its counts; the reserved state is cut off."""
-    local = network[counts.child.name]
+    local = network.tables[counts.child.name]
     axis = local.parents.index(network.source or "")
     table = np.moveaxis(local.table, axis, 0)[: len(counts.sources)]
     return table.reshape(len(counts.sources), -1, counts.child.n_states)

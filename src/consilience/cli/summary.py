@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["summarize"]
 
-NEW_SOURCE = "new_source"  # of consilience.parameters.sources, too heavy to import here
 REASONS = {
     "optimum": "optimum (nothing better was found)",
     "seconds": "seconds (the time was used up)",
@@ -78,7 +77,7 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
     header = ("family", "rows used", "incomplete", "parent states", "never seen")
     rows = [
         (
-            f"{name} | {', '.join(net[name].parents)}" if net[name].parents else name,
+            f"{name} | {', '.join(net.tables[name].parents)}" if net.tables[name].parents else name,
             f"{record.n_rows[name]:,g}",
             f"{record.n_incomplete[name]:,g}",
             f"{_n_parent_states(net, name):,}",
@@ -92,15 +91,19 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
 
 def _n_parent_states(net: cs.Network, name: str) -> int:
     """Parent states of a node without those of the state for a source never seen."""
-    n_rows = len(net[name].rows)
+    from consilience.data.variable import NEW_SOURCE
+
+    n_rows = len(net.tables[name].rows)
     states = () if net.source is None else net.variables[net.source].discrete_states
-    if net.source in net[name].parents and NEW_SOURCE in states:
+    if net.source in net.tables[name].parents and NEW_SOURCE in states:
         return n_rows // len(states) * (len(states) - 1)
     return n_rows
 
 
 def _sharing(net: cs.Network) -> list[str]:
     """What the tables share between sources, if there are several."""
+    from consilience.data.variable import NEW_SOURCE
+
     if net.source is None:
         return []
     children = net.dag.children(net.source)

@@ -12,7 +12,10 @@ from consilience import _check, _freeze
 from consilience.data.labels import is_plain_number, label
 from consilience.errors import InputError, UnknownNameError
 
-__all__ = ["Schema", "Variable", "increasing"]
+__all__ = ["NEW_SOURCE", "Schema", "Variable", "increasing"]
+
+NEW_SOURCE = "new_source"
+"""The reserved state of a network's source node for a source never seen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ def compare(table: cs.Table) -> dict[str, Floats]:
         training, held_out = table.take(fold != k), table.take(fold == k)
         for way, estimator in WAYS.items():
             net = cs.fit(DAG, training, estimator)
-            share = np.log(net[SOURCE].table)[held_out.source_codes]
+            share = np.log(net.tables[SOURCE].table)[held_out.source_codes]
             scores[way][fold == k] = net.log_likelihood(held_out) - share
     return scores
 

@@ -1,9 +1,25 @@
-"""Local distributions: the table of one node given its parents, and what is known about it.
+"""Local distributions: how one node depends on its parents, and what is known about that.
 
-Posteriors stand in modules of their own (``distributions.dirichlet``), so that a program that only
-needs :class:`Categorical` does not load SciPy.
+:class:`Categorical` for a discrete node with discrete parents, :class:`Logistic` for a discrete one
+with continuous parents, :class:`LinearGaussian` for a continuous one. Posteriors stand in modules
+of their own (``distributions.dirichlet``), so that a program that only needs a distribution does
+not load SciPy.
 """
 
-from consilience.distributions.categorical import Categorical, Posterior, proportions
+from typing import TypeAlias
 
-__all__ = ["Categorical", "Posterior", "proportions"]
+from consilience.distributions.categorical import Categorical, Posterior, proportions
+from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.distributions.logistic import Logistic
+
+__all__ = [
+    "Categorical",
+    "Distribution",
+    "LinearGaussian",
+    "Logistic",
+    "Posterior",
+    "proportions",
+]
+
+Distribution: TypeAlias = Categorical | LinearGaussian | Logistic
+"""Any local distribution: ``child``, ``given``, ``parents``, ``parameters``, ``posterior``."""

@@ -76,6 +76,15 @@ class Categorical:
         return self.table.size - self.table.size // self.child.n_states
 
     @property
+    def parameters(self) -> Floats:
+        """The table: what the posterior is about."""
+        return self.table
+
+    def with_parameters(self, parameters: Floats) -> Categorical:
+        """The distribution with this table."""
+        return Categorical(self.child, self.given, parameters)
+
+    @property
     def rows(self) -> Floats:
         """The same table with one row a parent state: shape (parent states, states)."""
         return self.table.reshape(-1, self.child.n_states)

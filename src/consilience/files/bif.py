@@ -38,7 +38,7 @@ from consilience.distributions.categorical import Categorical
 from consilience.files.draft import Draft, Family, assemble, declare, family_of, fault, rows_of
 from consilience.files.sweep import sweep
 from consilience.files.tokens import Tokens, quoted, token_pattern, without_comments
-from consilience.network.network import Network
+from consilience.network.network import Network, discrete_only
 
 __all__ = ["parse", "write"]
 
@@ -92,10 +92,11 @@ def parse(text: str, name: str) -> Network:
 
 def write(net: Network) -> str:
     """A BIF text with all digits; names that are not plain words are quoted."""
+    discrete_only("BIF", net)
     source = "" if net.source is None else f"\n  property {SOURCE} = {quoted(net.source)};"
     blocks = [f"network consilience {{{source}\n}}\n"]
     blocks += map(_variable_text, net.variables.values())
-    blocks += map(_probability_text, net.distributions.values())
+    blocks += map(_probability_text, net.tables.values())
     return "".join(blocks)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.data.variable import Variable
-from consilience.distributions.categorical import Categorical, Posterior
+from consilience.distributions import Categorical, Distribution, Posterior
 from consilience.errors import FormatError, InputError
 from consilience.network.network import Network
 from consilience.network.record import Record
@@ -185,6 +185,7 @@ def assemble(
     variables: Mapping[str, Variable],
     drafts: Sequence[Draft],
     *,
+    others: Sequence[Distribution] = (),
     source: str | None = None,
     notes: Iterable[str] = (),
     record: Record | None = None,
@@ -192,10 +193,11 @@ def assemble(
 ) -> Network:
     """The network that a file describes, its nodes in the order of ``variables``.
 
-    ``record`` is the story that the file tells itself; without one the record names the file.
+    ``others`` are the distributions that are not tables. ``record`` is the story that the file
+    tells itself; without one the record names the file.
     """
     found = list(notes)
-    tables: dict[str, Categorical] = {}
+    tables: dict[str, Distribution] = {local.child.name: local for local in others}
     for draft, is_suspect in zip(drafts, _suspects(drafts, kept), strict=True):
         name = draft.family.name
         if name in tables:

@@ -38,7 +38,7 @@ from consilience.files.draft import (
 )
 from consilience.files.names import decoded, encoded
 from consilience.files.tokens import Token, Tokens, quoted, token_pattern, without_comments
-from consilience.network.network import Network
+from consilience.network.network import Network, discrete_only
 
 __all__ = ["parse", "write"]
 
@@ -90,10 +90,11 @@ def parse(text: str, name: str) -> Network:
 
 def write(net: Network) -> str:
     """A NET text with all digits."""
+    discrete_only("NET", net)
     source = "" if net.source is None else f"  {SOURCE} = {quoted(net.source)};\n"
     blocks = [f"net\n{{\n{source}}}\n"]
     blocks += map(_node_text, net.variables.values())
-    blocks += map(_potential_text, net.distributions.values())
+    blocks += map(_potential_text, net.tables.values())
     return "".join(blocks)
 
 

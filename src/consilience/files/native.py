@@ -9,20 +9,30 @@
      "nodes": [
       {"name": "xray", "states": ["yes", "no"], "ordered": false, "cuts": null,
        "parents": ["either"], "shape": [2, 2], "table": [0.98, 0.02, 0.05, 0.95],
-       "posterior": {"kind": "dirichlet", "concentration": [98.0, 2.0, 5.0, 95.0]}}]}
+       "posterior": {"kind": "dirichlet", "concentration": [98.0, 2.0, 5.0, 95.0]}},
+      {"name": "dose", "states": null, "ordered": false, "cuts": null, "parents": ["xray", "age"],
+       "intercept": [1.0, 2.0], "coefficients": [0.5, 0.25], "sd": [1.0, 1.0],
+       "posterior": null}]}
 
-Arrays are flat lists in the order of a table (first parent slowest, the child fastest) beside their
-shape. Numbers have all their digits; NaN and infinities are refused. ``docs/formats.md`` describes
-every field.
+A node without states is continuous. The kinds of a node and its parents say which fields it has: a
+table; intercept, coefficients and sd (continuous); intercept and coefficients (discrete with a
+continuous parent). Arrays are flat lists in the order of a table (first parent slowest, the child
+fastest, coefficients of continuous parents fastest of all); tables beside their shape. Numbers have
+all their digits; NaN and infinities are refused. ``docs/formats.md`` describes every field.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import compress
 from typing import Any, NoReturn
 
+from consilience import _check
 from consilience.data.variable import Variable
-from consilience.distributions.categorical import TOLERANCE, Categorical
+from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
+from consilience.distributions.categorical import TOLERANCE
+from consilience.distributions.families import kinds
 from consilience.errors import InputError, ModelError
 from consilience.files.draft import Draft, assemble, family_of, fault, rows_of
 from consilience.files.objects import Content, shown
@@ -52,10 +62,16 @@ def parse(text: str, name: str) -> Network:
     variables: dict[str, Variable] = {}
     for node in nodes:
         _declare(node, variables)
+    is_table = [_is_table(node, variables) for node in nodes]
     return assemble(
         name,
         variables,
-        [_draft(node, variables) for node in nodes],
+        [_draft(node, variables) for node in compress(nodes, is_table)],
+        others=[
+            _regression(node, variables)
+            for node, is_plain in zip(nodes, is_table, strict=True)
+            if not is_plain
+        ],
         source=root.take("source", str, is_optional=True),
         record=_record(Content.of(root.take("record", dict), name, "the record")),
         kept=TOLERANCE,  # what a table may be off by, so that everything that was saved comes back
@@ -93,7 +109,7 @@ def _loaded(text: str, file: str) -> Any:
 
 def _declare(node: Content, variables: dict[str, Variable]) -> None:
     name = node.take("name", str)
-    states = tuple(node.texts("states"))
+    states = None if node.fields.get("states", ()) is None else tuple(node.texts("states"))
     ordered = node.take("ordered", bool)
     cuts = None if node.fields.get("cuts") is None else tuple(node.floats("cuts").tolist())
     if name in variables:
@@ -102,6 +118,39 @@ def _declare(node: Content, variables: dict[str, Variable]) -> None:
         variables[name] = Variable(name, states, ordered, cuts)
     except InputError as problem:
         raise node.fault(str(problem).rstrip(".")) from problem
+
+
+def _is_table(node: Content, variables: dict[str, Variable]) -> bool:
+    names = [node.take("name", str), *node.texts("parents")]
+    return not any(name in variables and variables[name].is_continuous for name in names)
+
+
+def _regression(node: Content, variables: dict[str, Variable]) -> LinearGaussian | Logistic:
+    """The distribution of a continuous node, or of a discrete one with a continuous parent."""
+    child = variables[node.take("name", str)]
+    names = node.texts("parents")
+    for name in names:
+        if name not in variables:
+            raise node.fault(f"unknown parent {name!r}; known: {_check.listed(variables)}")
+    given = tuple(variables[name] for name in names)
+    discrete, continuous = kinds(given)
+    of_child = () if child.is_continuous else (child.n_states,)
+    shape = (*(each.n_states for each in discrete), *of_child)
+    intercept = node.array("intercept", shape)
+    coefficients = node.array("coefficients", (*shape, len(continuous)))
+    local: LinearGaussian | Logistic
+    try:
+        if child.is_continuous:
+            sd = node.array("sd", shape)
+            local = LinearGaussian(child, given, intercept, coefficients, sd)
+        else:
+            local = Logistic(child, given, intercept, coefficients)
+    except ModelError as problem:
+        raise node.fault(str(problem).rstrip(".")) from problem
+    if node.fields.get("posterior") is None:
+        return local
+    content = Content.of(node.fields["posterior"], node.file, node.where)
+    return replace(local, posterior=posterior_from(content, local.parameters.shape))
 
 
 def _draft(node: Content, variables: dict[str, Variable]) -> Draft:
@@ -144,17 +193,27 @@ def _record_content(record: Record) -> dict[str, Any]:
     }
 
 
-def _node_content(local: Categorical) -> dict[str, Any]:
+def _node_content(local: Distribution) -> dict[str, Any]:
     child = local.child
     return {
         "name": child.name,
-        "states": list(child.discrete_states),
+        "states": None if child.states is None else list(child.states),
         "ordered": child.ordered,
         "cuts": None if child.cuts is None else list(child.cuts),
         "parents": list(local.parents),
-        "shape": list(local.table.shape),
-        "table": local.table.ravel().tolist(),
+        **_arrays(local),
         "posterior": to_content(local),
+    }
+
+
+def _arrays(local: Distribution) -> dict[str, Any]:
+    if isinstance(local, Categorical):
+        return {"shape": list(local.table.shape), "table": local.table.ravel().tolist()}
+    sd = {"sd": local.sd.ravel().tolist()} if isinstance(local, LinearGaussian) else {}
+    return {
+        "intercept": local.intercept.ravel().tolist(),
+        "coefficients": local.coefficients.ravel().tolist(),
+        **sd,
     }
 
 

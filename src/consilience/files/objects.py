@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -64,6 +65,13 @@ class Content:
     def floats(self, key: str) -> Floats:
         """A list of finite numbers."""
         return self._finite(key, self.take(key, list))
+
+    def array(self, key: str, shape: tuple[int, ...]) -> Floats:
+        """A list of finite numbers, as many as an array of this shape has."""
+        array = self.floats(key)
+        if array.size != math.prod(shape):
+            raise self.fault(f"{key!r} needs {math.prod(shape)} numbers, found {array.size}")
+        return array.reshape(shape)
 
     def by_name(self, key: str) -> dict[str, float]:
         """An object whose fields are finite numbers."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from consilience import _check
-from consilience._typing import Floats
-from consilience.distributions.categorical import Categorical, Posterior
+from consilience.distributions import Distribution, Posterior
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError, ModelError
 from consilience.files.objects import Content, shown
@@ -37,8 +36,8 @@ class _Kind:
     from_content: Callable[[Content, tuple[int, ...]], Posterior]
 
 
-def to_content(local: Categorical) -> dict[str, Any] | None:
-    """The posterior of a table as plain data; None if it has none."""
+def to_content(local: Distribution) -> dict[str, Any] | None:
+    """The posterior of a distribution as plain data; None if it has none."""
     return None if local.posterior is None else _content(local.posterior, local.child.name)
 
 
@@ -72,7 +71,7 @@ def _dirichlet_content(posterior: DirichletPosterior) -> dict[str, Any]:
 
 
 def _dirichlet(content: Content, shape: tuple[int, ...]) -> DirichletPosterior:
-    return DirichletPosterior(_array(content, "concentration", shape))
+    return DirichletPosterior(content.array("concentration", shape))
 
 
 def _hierarchical_content(posterior: HierarchicalPosterior) -> dict[str, Any]:
@@ -94,7 +93,7 @@ def _hierarchical(content: Content, shape: tuple[int, ...]) -> HierarchicalPoste
     if (found := content.take("counts_shape", list)) not in possible:
         known = " or ".join(map(str, possible))
         raise content.fault(f"'counts_shape' must be {known}, found {shown(str(found))}")
-    counts = _array(content, "counts", tuple(possible[possible.index(found)]))
+    counts = content.array("counts", tuple(possible[possible.index(found)]))
     if not (counts.min() >= 0 and counts.max() <= MOST_ROWS):
         raise content.fault("'counts' must lie between 0 and 2^53")
     [alpha0] = _prior_sizes(content, "alpha0", [content.number("alpha0")])
@@ -153,13 +152,6 @@ def _prior_sizes(content: Content, key: str, numbers: list[float]) -> list[float
     if not all(LEAST <= number <= MOST for number in numbers):
         raise content.fault(f"{key!r} must lie between {LEAST:g} and {MOST:g}")
     return numbers
-
-
-def _array(content: Content, key: str, shape: tuple[int, ...]) -> Floats:
-    array = content.floats(key)
-    if array.size != math.prod(shape):
-        raise content.fault(f"{key!r} needs {math.prod(shape)} numbers, found {array.size}")
-    return array.reshape(shape)
 
 
 POSTERIORS: Mapping[str, _Kind] = {

@@ -39,7 +39,7 @@ from consilience.files.draft import (
 )
 from consilience.files.elements import Element, escaped, read_elements
 from consilience.files.names import decoded, encoded
-from consilience.network.network import Network
+from consilience.network.network import Network, discrete_only
 
 __all__ = ["parse", "write"]
 
@@ -69,10 +69,9 @@ def parse(text: str, name: str) -> Network:
 
 def write(net: Network) -> str:
     """An XDSL text with all digits, and a layout in a grid for GeNIe."""
-    nodes = [
-        _node_text(local, local.child.name == net.source) for local in net.distributions.values()
-    ]
-    boxes = [_box_text(name, place) for place, name in enumerate(net.distributions)]
+    discrete_only("XDSL", net)
+    nodes = [_node_text(local, local.child.name == net.source) for local in net.tables.values()]
+    boxes = [_box_text(name, place) for place, name in enumerate(net.tables)]
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<smile version="1.0" id="consilience" numsamples="10000" discsamples="10000">\n'

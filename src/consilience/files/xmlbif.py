@@ -28,7 +28,7 @@ from consilience.distributions.categorical import Categorical
 from consilience.files.draft import Draft, assemble, declare, family_of, fault, numbers_text
 from consilience.files.elements import Element, escaped, read_elements
 from consilience.files.names import decoded, encoded
-from consilience.network.network import Network
+from consilience.network.network import Network, discrete_only
 
 __all__ = ["parse", "write"]
 
@@ -54,13 +54,14 @@ def parse(text: str, name: str) -> Network:
 
 def write(net: Network) -> str:
     """An XMLBIF text with all digits."""
+    discrete_only("XMLBIF", net)
     source = "" if net.source is None else f"<PROPERTY>{SOURCE} = {_name(net.source)}</PROPERTY>\n"
     head = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n'
         "<NAME>consilience</NAME>\n"
     )
     variables = map(_variable_text, net.variables.values())
-    definitions = map(_definition_text, net.distributions.values())
+    definitions = map(_definition_text, net.tables.values())
     return f"{head}{source}{''.join(variables)}{''.join(definitions)}</NETWORK>\n</BIF>\n"
 
 

@@ -52,7 +52,7 @@ def posteriors(
     -------
     Shape (rows, states of the target).
     """
-    _check.known("node", names_of(target), net.distributions)
+    _check.known("node", names_of(target), net.tables)
     _check_columns(net, table, [target])
     columns = _columns(net, table, without=(target,))
     blanket = net.dag.markov_blanket(target)
@@ -82,7 +82,7 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
     """
     _check_columns(net, table, [])
     columns = _columns(net, table)
-    is_complete = np.full(table.n_rows, len(columns) == len(net.distributions))
+    is_complete = np.full(table.n_rows, len(columns) == len(net.tables))
     for column in columns.values():
         is_complete &= column >= 0
     complete, others = np.flatnonzero(is_complete), np.flatnonzero(~is_complete)
@@ -112,7 +112,7 @@ def expected_counts(
     """
     _check_columns(net, table, [])
     if table.n_rows == 0:
-        return {name: np.zeros(local.table.shape) for name, local in net.distributions.items()}
+        return {name: np.zeros(local.table.shape) for name, local in net.tables.items()}
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
     tree = JunctionTree.of(net, memory_limit=memory_limit)
     batch, ranks = _each_once(tree, _columns(net, table), table.n_rows)
@@ -152,9 +152,9 @@ def _rows(columns: Mapping[str, Codes], rows: Integers) -> dict[str, Codes]:
 def _relevant(net: Network, names: Sequence[str]) -> Network:
     """The network of these nodes and their ancestors."""
     kept = {*names, *net.dag.ancestors(names)}
-    if len(kept) == len(net.distributions):
+    if len(kept) == len(net.tables):
         return net
-    return Network.of([local for name, local in net.distributions.items() if name in kept])
+    return Network.of([local for name, local in net.tables.items() if name in kept])
 
 
 def _by_blanket(net: Network, target: str, blanket: Mapping[str, Codes], n_rows: int) -> Floats:
@@ -179,17 +179,17 @@ def _given_blanket(net: Network, target: str, columns: Mapping[str, Codes]) -> F
 
 def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Codes]) -> Floats:
     """Log of a family's table at each row's states, for every state of the target."""
-    axes = (*net[name].parents, name)
+    axes = (*net.tables[name].parents, name)
     others = [axis for axis in axes if axis != target]
     with np.errstate(divide="ignore"):
-        log_table = np.log(np.moveaxis(net[name].table, axes.index(target), -1))
+        log_table = np.log(np.moveaxis(net.tables[name].table, axes.index(target), -1))
     code = _joint_code(net, others, columns)
     return log_table.reshape(-1, log_table.shape[-1])[code]
 
 
 def _of_complete_rows(net: Network, columns: Mapping[str, Codes]) -> Floats:
     total = np.zeros(len(next(iter(columns.values()))))
-    for name, local in net.distributions.items():
+    for name, local in net.tables.items():
         with np.errstate(divide="ignore"):
             log_table = np.log(local.table.ravel())
         total += log_table[_joint_code(net, (*local.parents, name), columns)]

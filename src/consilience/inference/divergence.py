@@ -21,15 +21,16 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ModelError
 from consilience.inference.queries import joint
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
 
 __all__ = ["entropy", "kl_divergence"]
 
 
 def entropy(net: Network, *, memory_limit: float = MEMORY_LIMIT) -> float:
-    """Entropy of the joint distribution in nats."""
+    """Entropy of the joint distribution in nats; of discrete nodes only."""
+    discrete_only("entropy", net)
     total = 0.0
-    for local in net.distributions.values():
+    for local in net.tables.values():
         parents = joint(net, local.parents, memory_limit=memory_limit)
         total += float((parents * entr(local.table).sum(axis=-1)).sum())
     return total
@@ -40,9 +41,11 @@ def kl_divergence(p: Network, q: Network, *, memory_limit: float = MEMORY_LIMIT)
 
     Both networks must have the same variables with the same states, each state in whatever order.
     """
+    discrete_only("kl_divergence", p)
+    discrete_only("kl_divergence", q)
     _check_same_variables(p, q)
     cross = 0.0
-    for local in q.distributions.values():
+    for local in q.tables.values():
         names = (*local.parents, local.child.name)
         weight = joint(p, names, memory_limit=memory_limit)
         cross -= float(_expected_log(weight, _in_states_of(p, q, names, local.table)))

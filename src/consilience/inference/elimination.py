@@ -69,10 +69,10 @@ def factors_of(net: Network, evidence: Evidence, names: Collection[str]) -> list
     factors = []
     for name in net.dag.nodes:
         if name in relevant:
-            axes = (*net[name].parents, name)
+            axes = (*net.tables[name].parents, name)
             at = tuple(evidence.known.get(axis, slice(None)) for axis in axes)
             free = tuple(axis for axis in axes if axis not in evidence.known)
-            factors.append(Labeled(free, net[name].table[at]))
+            factors.append(Labeled(free, net.tables[name].table[at]))
     for name, vector in evidence.likelihoods.items():
         if name in evidence.known:
             factors.append(Labeled((), vector[evidence.known[name]]))

@@ -70,7 +70,7 @@ def map_states(
 ) -> Explanation:
     """The most probable joint state of some variables, all others summed out."""
     asked = names_of(names)
-    _check.known("node", asked, net.distributions)
+    _check.known("node", asked, net.tables)
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
     for name in asked:
         if name in evidence.known or asked.count(name) > 1:

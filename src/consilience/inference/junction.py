@@ -68,11 +68,11 @@ class JunctionTree:
         position = {name: i for i, name in enumerate(shape.order)}
         family = {
             name: int(home[index[min((name, *local.parents), key=position.__getitem__)]])
-            for name, local in net.distributions.items()
+            for name, local in net.tables.items()
         }
         arrays = _arrays(net, shape, index, family)
         margin_start = np.array([0, *accumulate(map(int, arrays.n_states))], np.int64)
-        return cls(net.distributions, shape, arrays, index, home, family, margin_start)
+        return cls(net.tables, shape, arrays, index, home, family, margin_start)
 
     @contextmanager
     def propagated(self, evidence: Evidence) -> Iterator[Beliefs]:
@@ -284,7 +284,7 @@ def _potentials(
 ) -> Floats:
     """Products of the tables that each clique holds, one after the other."""
     flat = np.ones(start[-1])
-    for name, local in net.distributions.items():
+    for name, local in net.tables.items():
         clique = shape.cliques[family[name]]
         sizes = [net.variables[member].n_states for member in clique]
         axes = (*local.parents, name)

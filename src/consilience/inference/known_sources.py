@@ -13,11 +13,9 @@ import numpy as np
 from consilience._typing import Codes
 from consilience.data.align import aligned_codes
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Variable
+from consilience.data.variable import NEW_SOURCE, Variable
 
-__all__ = ["NEW_SOURCE", "codes_of_sources", "source_codes", "unknown_sources"]
-
-NEW_SOURCE = "new_source"  # the reserved state that hierarchical estimators give the source node
+__all__ = ["codes_of_sources", "source_codes", "unknown_sources"]
 
 
 def codes_of_sources(node: Variable, names: Sequence[str]) -> Codes:

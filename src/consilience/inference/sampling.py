@@ -23,12 +23,11 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Codes, Floats, Integers, Seed
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Schema, Variable
+from consilience.data.variable import NEW_SOURCE, Schema, Variable
 from consilience.distributions.categorical import proportions
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.junction import compiled
-from consilience.inference.known_sources import NEW_SOURCE
 from consilience.inference.soft import hardened
 from consilience.kernels.counting import fold
 from consilience.kernels.sampling import draw_states
@@ -111,7 +110,7 @@ def _left_out(net: Network, evidence: Evidence) -> int | None:
     new = net.variables[name].code(NEW_SOURCE)
     if name in evidence.known:
         return None if evidence.known[name] == new else new
-    chances = {name: net[name].table, **evidence.likelihoods, **evidence.soft}[name]
+    chances = {name: net.tables[name].table, **evidence.likelihoods, **evidence.soft}[name]
     is_asked_for = name in evidence.names and chances[new] > 0
     is_all_there_is = np.count_nonzero(chances) == 1 and chances[new] > 0
     return None if is_asked_for or is_all_there_is else new
@@ -140,10 +139,10 @@ def _draw_forward(
 ) -> None:
     """Fill the columns, parents first; the likelihoods are of roots that are not known."""
     _refuse_excluded(net, evidence)
-    keys = {name: _key(rng) for name in net.distributions}
-    thresholds = {name: _thresholds(local.rows) for name, local in net.distributions.items()}
+    keys = {name: _key(rng) for name in net.tables}
+    thresholds = {name: _thresholds(local.rows) for name, local in net.tables.items()}
     for name, likelihood in likelihoods.items():
-        thresholds[name] = _thresholds(proportions(net[name].rows * likelihood))
+        thresholds[name] = _thresholds(proportions(net.tables[name].rows * likelihood))
     n_rows = len(next(iter(columns.values()), ()))
 
     def work(row_from: int, row_to: int) -> None:
@@ -164,7 +163,7 @@ def _refuse_excluded(net: Network, evidence: Evidence) -> None:
     """Known states, closed under parents, can contradict each other all the same."""
     for name in evidence.known:
         at = tuple(evidence.known[other] for other in (*net.dag.parents(name), name))
-        if net[name].table[at] == 0:
+        if net.tables[name].table[at] == 0:
             refuse_impossible(net, evidence, MEMORY_LIMIT)
 
 

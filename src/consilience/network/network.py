@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.data.variable import Variable
-from consilience.distributions.categorical import Categorical
+from consilience.distributions import Categorical, Distribution
 from consilience.errors import ModelError
 from consilience.graph.dag import DAG
 from consilience.network.record import Record
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from consilience.inference.triangulation import Cost
     from consilience.network.factor import Factor
 
-__all__ = ["MEMORY_LIMIT", "Given", "Network"]
+__all__ = ["MEMORY_LIMIT", "Given", "Network", "discrete_only"]
 
 MEMORY_LIMIT = 2**31
 """Bytes that inference may allocate unless told otherwise."""
@@ -50,13 +50,16 @@ class Network:
         The graph.
     variables
         Name to :class:`Variable` for every node, the source included.
+    tables
+        The distributions of the discrete nodes with discrete parents, by name.
     """
 
-    distributions: Mapping[str, Categorical]
+    distributions: Mapping[str, Distribution]
     source: str | None = None
     record: Record = field(default_factory=Record)
     dag: DAG = field(init=False)
     variables: Mapping[str, Variable] = field(init=False)
+    tables: Mapping[str, Categorical] = field(init=False)
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -67,6 +70,10 @@ class Network:
         variables = {name: local.child for name, local in self.distributions.items()}
         object.__setattr__(self, "dag", DAG(arcs, nodes=tuple(self.distributions)))
         object.__setattr__(self, "variables", _freeze.FrozenMap(variables))
+        tables = {
+            n: each for n, each in self.distributions.items() if isinstance(each, Categorical)
+        }
+        object.__setattr__(self, "tables", _freeze.FrozenMap(tables))
         if self.source is not None:
             _check.known("node", [self.source], self.distributions)
             if self.dag.parents(self.source):
@@ -75,7 +82,7 @@ class Network:
     @classmethod
     def of(
         cls,
-        distributions: Sequence[Categorical],
+        distributions: Sequence[Distribution],
         *,
         source: str | None = None,
         record: Record | None = None,
@@ -88,10 +95,15 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters of all tables."""
+        """Number of free parameters of all local distributions."""
         return sum(local.n_parameters for local in self.distributions.values())
 
-    def __getitem__(self, name: str) -> Categorical:
+    @property
+    def is_discrete(self) -> bool:
+        """Whether all nodes are discrete and have discrete parents only."""
+        return len(self.tables) == len(self.distributions)
+
+    def __getitem__(self, name: str) -> Distribution:
         """The local distribution of a node."""
         if name not in self.distributions:
             _check.unknown("node", name, self.distributions)
@@ -197,7 +209,19 @@ class Network:
         )
 
 
-def _check_families(distributions: Mapping[str, Categorical]) -> None:
+def discrete_only(owner: str, net: Network) -> None:
+    """Refuse a network with a node that is not a table."""
+    for name, local in net.distributions.items():
+        if name not in net.tables:
+            what = "is continuous" if local.child.is_continuous else "has continuous parents"
+            raise ModelError(
+                f"{owner}: node {name!r} {what}; this is done for networks whose nodes are all "
+                "discrete.",
+                variable=name,
+            )
+
+
+def _check_families(distributions: Mapping[str, Distribution]) -> None:
     for name, local in distributions.items():
         if name != local.child.name:
             raise ModelError(f"the distribution of {local.child.name!r} is filed under {name!r}.")

@@ -1,4 +1,4 @@
-"""What the posteriors of a network's tables say: intervals, and draws of whole networks."""
+"""What the posteriors of a network's distributions say: intervals, and draws of whole networks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats, Seed
-from consilience.distributions.categorical import Categorical, Posterior
+from consilience.distributions import Distribution, Posterior
 from consilience.errors import ModelError
 from consilience.network.network import Network
 
@@ -16,12 +16,15 @@ __all__ = ["draws", "intervals"]
 
 
 def intervals(net: Network, name: str, *, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Ends of the central credible interval of every entry of a node's table.
+    """Ends of the central credible interval of every parameter of a node.
+
+    Two arrays in the shape of ``net[name].parameters``: the table of a discrete node; intercept,
+    coefficients and sd of a continuous one; intercept and coefficients of a logistic one.
 
     Raises
     ------
     ModelError
-        If the node's table has no posterior (maximum likelihood, shrinkage, most file formats).
+        If the node has no posterior (maximum likelihood, shrinkage, most file formats).
     """
     return _posterior(net[name]).interval(level)
 
@@ -41,19 +44,17 @@ def draws(net: Network, n_draws: int, *, seed: Seed = None) -> Iterator[Network]
 
 def _one_draw(net: Network, posteriors: dict[str, Posterior], rng: np.random.Generator) -> Network:
     distributions = {
-        name: Categorical(local.child, local.given, posteriors[name].draw(rng))
-        if name in posteriors
-        else local
+        name: local.with_parameters(posteriors[name].draw(rng)) if name in posteriors else local
         for name, local in net.distributions.items()
     }
     return Network(distributions, net.source)
 
 
-def _posterior(local: Categorical) -> Posterior:
+def _posterior(local: Distribution) -> Posterior:
     if local.posterior is None:
         raise ModelError(
-            f"the table of {local.child.name!r} has no posterior. Fit with an estimator that has "
-            "one, such as Dirichlet; of the file formats only JSON keeps it.",
+            f"the distribution of {local.child.name!r} has no posterior. Fit with an estimator "
+            "that has one, such as Dirichlet; of the file formats only JSON keeps it.",
             variable=local.child.name,
         )
     return local.posterior

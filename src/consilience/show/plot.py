@@ -118,7 +118,7 @@ def plot_sources(
 
 def _by_source(net: Network, node: str) -> Categorical:
     """The node's distribution, once it is known to depend on the source."""
-    local = net[node]
+    local = net.tables[node]
     if net.source is None:
         raise InputError(
             "plot_sources: the network has no source. Fit one to a table of several sources, or "
@@ -161,6 +161,7 @@ def _chosen_states(local: Categorical, states: Iterable[str] | None) -> list[int
     n_states = local.child.n_states
     if states is None:
         return [1] if n_states == 2 else list(range(min(n_states, len(STATE_COLORS))))
+    _check.names("plot_sources", states=states)
     chosen = [local.child.code(state) for state in states]
     if not 1 <= len(chosen) <= len(STATE_COLORS):
         raise InputError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from consilience import _check
+from consilience.distributions import Categorical
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import marks
@@ -57,6 +58,7 @@ def svg(
     >>> svg(DAG([("smoke", "lung")])).startswith("<svg ")
     True
     """
+    _check.names("svg", highlight=() if highlight is None else highlight)
     chosen = frozenset(() if highlight is None else highlight)
     drawn = pic.picture(model, beliefs)
     _check.known("node", sorted(chosen), drawn.labels)
@@ -117,12 +119,15 @@ def _tooltip(name: str, model: DAG | Network) -> str:
     if not isinstance(model, Network):
         return name
     local = model[name]
-    states = local.child.discrete_states
-    shown = ", ".join(states[:12]) + (f" and {len(states) - 12} more" if len(states) > 12 else "")
     given = f" given {', '.join(local.parents)}" if local.parents else ""
     role = " (source)" if name == model.source else ""
-    size = " by ".join(map(str, local.table.shape))
-    return f"{name}{role}{given}\n{len(states)} states: {shown}\ntable: {size}"
+    size = " by ".join(map(str, local.parameters.shape))
+    if local.child.is_continuous:
+        return f"{name}{role}{given}\ncontinuous\nparameters: {size}"
+    states = local.child.discrete_states
+    shown = ", ".join(states[:12]) + (f" and {len(states) - 12} more" if len(states) > 12 else "")
+    what = "table" if isinstance(local, Categorical) else "parameters"
+    return f"{name}{role}{given}\n{len(states)} states: {shown}\n{what}: {size}"
 
 
 def _bars(box: Box, bars: tuple[pic.Bar, ...], color: str) -> str:

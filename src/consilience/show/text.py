@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from itertools import islice, product
 
 from consilience import _check
-from consilience.distributions.categorical import Categorical
+from consilience._typing import Floats
+from consilience.data.variable import Variable
+from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 
@@ -26,7 +28,7 @@ def describe_network(net: Network) -> str:
     Examples
     --------
     >>> from consilience.data.variable import Variable
-    >>> from consilience.distributions.categorical import Categorical
+    >>> from consilience.distributions import Categorical, Distribution, LinearGaussian
     >>> coin = Categorical(Variable("coin", ("heads", "tails")), (), [0.5, 0.5])
     >>> print(describe_network(Network.of([coin])))
     Network of 1 node, 0 arcs and 1 parameter
@@ -40,7 +42,7 @@ def describe_network(net: Network) -> str:
     rows = [
         [
             name,
-            str(net.variables[name].n_states),
+            _states(net.variables[name]),
             f"{net[name].n_parameters:,}",
             _parents(net, name),
         ]
@@ -84,7 +86,11 @@ def outline(model: DAG | Network) -> str:
 
 
 def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int = 12) -> str:
-    """The table of one node: a row for each parent state, a column for each state, four digits.
+    """The distribution of one node in a table, four digits.
+
+    A discrete node has a row for each parent state and a column for each state; a continuous one a
+    row for each joint state of its discrete parents and a column for each coefficient; a logistic
+    one a row for each of those states and each of its own.
 
     Parameters
     ----------
@@ -95,7 +101,6 @@ def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int =
 
     Examples
     --------
-    >>> from consilience.data.variable import Variable
     >>> coin = Categorical(Variable("coin", ("heads", "tails")), (), [0.75, 0.25])
     >>> print(table_text(Network.of([coin]), "coin"))
     P(coin)
@@ -105,25 +110,39 @@ def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int =
     """
     _check.whole("table_text", at_least=1, max_rows=max_rows, max_states=max_states)
     local = net[name]
-    states = local.child.discrete_states
-    header = [*local.parents, *states[:max_states]]
-    parent_states = product(*(parent.discrete_states for parent in local.given))
+    by, columns, numbers = _layout(local)
+    shown = _probability if isinstance(local, Categorical) else _number
+    labels = product(*(variable.discrete_states for variable in by))
     rows = [
-        [*labels, *map(_probability, row[:max_states].tolist())]
-        for labels, row in islice(zip(parent_states, local.rows, strict=True), max_rows)
+        [*states, *map(shown, row[:max_states].tolist())]
+        for states, row in islice(zip(labels, numbers, strict=True), max_rows)
     ]
-    n_labels = len(local.parents)
-    right = set(range(n_labels, len(header)))
+    header = [*(variable.name for variable in by), *columns[:max_states]]
+    right = set(range(len(by), len(header)))
     lines = [_family(local), "", *_aligned([header, *rows], right=right)]
+    column = "more state" if isinstance(local, Categorical) else "more column"
     left_out = [
         _count(n, thing)
         for n, thing in (
-            (len(local.rows) - max_rows, "more row"),
-            (len(states) - max_states, "more state"),
+            (len(numbers) - max_rows, "more row"),
+            (len(columns) - max_states, column),
         )
         if n > 0
     ]
     return "\n".join([*lines, *([f"... and {' and '.join(left_out)}"] if left_out else [])])
+
+
+def _layout(local: Distribution) -> tuple[list[Variable], list[str], Floats]:
+    """Variables whose states label the rows, names of the columns, and the numbers in them."""
+    if isinstance(local, Categorical):
+        return list(local.given), list(local.child.discrete_states), local.rows
+    columns = ["intercept", *(variable.name for variable in local.continuous)]
+    by = list(local.discrete)
+    if isinstance(local, LinearGaussian):
+        columns.append("sd")
+    else:
+        by.append(local.child)
+    return by, columns, local.parameters.reshape(-1, len(columns))
 
 
 def _tree(dag: DAG, source: str | None) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -159,7 +178,11 @@ def _parents(net: Network, name: str) -> str:
     return _listed(net[name].parents) or "-"
 
 
-def _family(local: Categorical) -> str:
+def _states(variable: Variable) -> str:
+    return "real" if variable.is_continuous else str(variable.n_states)
+
+
+def _family(local: Distribution) -> str:
     given = f" | {', '.join(local.parents)}" if local.parents else ""
     return f"P({local.child.name}{given})"
 
@@ -171,6 +194,10 @@ def _probability(number: float) -> str:
     if 0.99995 <= number < 1:
         return ">0.9999"
     return f"{number:.4f}"
+
+
+def _number(number: float) -> str:
+    return f"{number:.4g}" if 1e-4 <= abs(number) < 1e5 or number == 0 else f"{number:.3e}"
 
 
 def _count(number: int, thing: str) -> str:

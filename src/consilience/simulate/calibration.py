@@ -97,7 +97,7 @@ def diverge_calibrated(
     by_source = [answer.network for answer in found.values()]
     local = [
         _joined(each, source, by_source) if name in nodes else each
-        for name, each in diverged.distributions.items()
+        for name, each in diverged.tables.items()
     ]
     record = Record(method=f"diverge_calibrated(delta={delta:g})")
     return Calibration(
@@ -150,7 +150,7 @@ def _garbled(
     net: Network, nodes: Sequence[str], target: str, prior: Floats, garbling: float
 ) -> Network:
     local = []
-    for name, each in net.distributions.items():
+    for name, each in net.tables.items():
         if name in nodes:
             axis = each.parents.index(target)
             average = np.expand_dims(np.tensordot(prior, each.table, axes=(0, axis)), axis)
@@ -162,5 +162,5 @@ def _garbled(
 
 
 def _joined(local: Categorical, source: str, by_source: Sequence[Network]) -> Categorical:
-    rows = np.stack([net[local.child.name].rows for net in by_source])
+    rows = np.stack([net.tables[local.child.name].rows for net in by_source])
     return with_source_rows(local, source, rows.reshape(sources_first(local, source).shape))

@@ -102,7 +102,7 @@ def of_source(net: Network, code: int) -> Network:
     """The network of one source: its slice of every table, without the source node."""
     source = source_of("of_source", net)
     local = []
-    for name, each in net.distributions.items():
+    for name, each in net.tables.items():
         if source in each.parents:
             axis = each.parents.index(source)
             given = (*each.given[:axis], *each.given[axis + 1 :])

@@ -32,7 +32,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.distributions.categorical import Categorical
 from consilience.errors import InputError, ModelError
-from consilience.network.network import Network
+from consilience.network.network import Network, discrete_only
 from consilience.network.record import Record
 
 __all__ = ["diverge", "realized_divergence"]
@@ -74,10 +74,10 @@ def diverge(net: Network, pooled: Network, delta: float, *, target: str | None =
     check_delta("diverge", delta)
     check_target(net, target)
     local = [
-        _diverged(given, pooled, net[source], delta)
+        _diverged(given, pooled, net.tables[source], delta)
         if source in given.parents and name != target
         else given
-        for name, given in net.distributions.items()
+        for name, given in net.tables.items()
     ]
     return Network.of(local, source=source, record=Record(method=f"diverge(delta={delta:g})"))
 
@@ -95,7 +95,7 @@ def realized_divergence(net: Network, *, target: str | None = None) -> float:
     check_target(net, target)
     variations = [
         _total_variation(sources_first(local, source)) if source in local.parents else 0.0
-        for name, local in net.distributions.items()
+        for name, local in net.tables.items()
         if name not in (source, target)
     ]
     return float(np.mean(variations)) if variations else 0.0
@@ -108,6 +108,7 @@ def source_of(owner: str, net: Network) -> str:
             f"{owner}: the network has no source. Fit one to a table of several sources, or load "
             "it with source=."
         )
+    discrete_only(owner, net)
     return net.source
 
 
@@ -122,7 +123,7 @@ def check_target(net: Network, target: str | None) -> None:
     """Refuse a target that is no node, or the source."""
     if target is None:
         return
-    _check.known("node", [target], net.distributions)
+    _check.known("node", [target], net.tables)
     if target == net.source:
         raise InputError(f"the target cannot be the source {target!r}.", target=target)
 
@@ -153,7 +154,8 @@ def _diverged(
 def _pooled_rows(local: Categorical, pooled: Network, source: str) -> Floats:
     """The pooled table with the axes in the order of the node's parents, source left out."""
     name = local.child.name
-    other = pooled[name]
+    discrete_only("diverge", pooled)
+    other = pooled.tables[name]
     wanted = {parent.name: parent.states for parent in local.given if parent.name != source}
     found = {parent.name: parent.states for parent in other.given}
     if found != wanted or other.child.states != local.child.states:

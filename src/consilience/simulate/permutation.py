@@ -97,7 +97,7 @@ def permute_states(
     check_delta("permute_states", delta)
     check_target(net, target)
     shifts = _shifts(net, delta, (source, target), _check.generator(seed))
-    local = [_relabeled(each, net.variables[source], shifts) for each in net.distributions.values()]
+    local = [_relabeled(each, net.variables[source], shifts) for each in net.tables.values()]
     record = Record(method=f"permute_states(delta={delta:g})")
     return Relabeling(Network.of(local, source=source, record=record), shifts)
 
