@@ -40,6 +40,7 @@ __all__ = ["approximate", "can_be_exact", "draw_tables", "solve_all"]
 VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
 TINY = 1e-60  # less probable numbers of tables are cut off; their posterior is wider than this
+NEGLIGIBLE = 1e-30  # the same in the posterior, which is what the weights are once tilted
 FULL_RECURSION = 1024  # counts of one cell beyond this enter in blocks
 CHUNK = 8  # Bernoulli variables that are added in one sweep, as a polynomial of this degree
 FEW = 40  # more equal Bernoulli variables than this are added as one binomial
@@ -242,15 +243,16 @@ def _multiply(room: Floats, spare: Floats, lo: int, hi: int, factor: Floats) -> 
     for k in range(n):
         p[CHUNK + k] = spare[k]
     factor[0], factor[1:] = 1.0, 0.0
-    return _trimmed(room[CHUNK:], lo, hi + CHUNK)
+    return _trimmed(room[CHUNK:], lo, hi + CHUNK, TINY)
 
 
 @inner
-def _trimmed(p: Floats, lo: int, hi: int) -> tuple[int, int]:
-    while p[hi] < TINY and hi > lo:
+def _trimmed(p: Floats, lo: int, hi: int, least: float) -> tuple[int, int]:
+    """Ends of what is left if weights below ``least`` are taken from both; they are set to zero."""
+    while p[hi] < least and hi > lo:
         p[hi] = 0.0
         hi -= 1
-    while p[lo] < TINY and lo < hi:
+    while p[lo] < least and lo < hi:
         p[lo] = 0.0
         lo += 1
     return lo, hi
@@ -294,7 +296,7 @@ def _add_binomial(p: Floats, lo: int, hi: int, n: float, share: float) -> tuple[
         weight, shifted = block[k] / total, p[lo + k : end + 1]
         for i in range(min(len(old), len(shifted))):
             shifted[i] += old[i] * weight
-    return _trimmed(p, lo + first, end)
+    return _trimmed(p, lo + first, end, TINY)
 
 
 @kernel
@@ -361,7 +363,10 @@ def _weigh(counts: Integers, s: float, prior: Floats) -> Tables:
         for j in range(n_groups):
             column[j] = counts[j, x]
             log_scale += log_rising(s * base[x], float(counts[j, x]))
-        lo[i], hi = _table_distribution(column, s * base[x], room, spare)
+        least, hi = _table_distribution(column, s * base[x], room, spare)
+        p = room[CHUNK:]
+        log_scale += _tilt(p[least : hi + 1], least, prior[x], base[x] * mean_total)
+        lo[i], hi = _trimmed(p, least, hi, NEGLIGIBLE)
         start[i + 1] = start[i] + hi - lo[i] + 1
         while start[i + 1] > len(flat):
             longer = np.empty(2 * len(flat))
@@ -370,8 +375,7 @@ def _weigh(counts: Integers, s: float, prior: Floats) -> Tables:
             flat = longer
         weights = flat[start[i] : start[i + 1]]
         for k in range(len(weights)):
-            weights[k] = room[CHUNK + lo[i] + k]
-        log_scale += _tilt(weights, lo[i], prior[x], base[x] * mean_total)
+            weights[k] = p[lo[i] + k]
     return Tables(filled[:n], lo, flat[: start[n]], start, mean_total, log_scale)
 
 
@@ -421,26 +425,65 @@ def _ends(tables: Tables, prior: Floats) -> tuple[Floats, float]:
     return ends[:stop], total * math.log(tables.mean_total) - log_rising(_sum(prior), total)
 
 
-@inner
-def _backward(tables: Tables, ends: Floats) -> tuple[Floats, Integers]:
-    """For each state i, the sum over the tables of i and of all behind it, by the tables before.
-
-    Row ``i`` of the answer is to be multiplied by two to the power of the second answer's ``i``.
+class Messages(NamedTuple):
+    """Row ``i``: weights by the tables of all states before i, to be multiplied by two to the
+    power ``power[i]``; those from ``first[i]`` to before ``last[i]`` matter, the others are zero.
     """
-    n, reached = len(tables.lo), len(tables.weights) - len(tables.lo) + 1
-    back, power = np.zeros((n + 1, len(ends))), np.zeros(n + 1, np.int64)
-    for t in range(len(ends)):
-        back[n, t] = ends[t]
+
+    rows: Floats
+    first: Integers
+    last: Integers
+    power: Integers
+
+
+@inner
+def _forward(tables: Tables, most: int) -> Messages:
+    """The sum over the tables of all states before each, by their number, which is below ``most``.
+
+    What is negligible is cut off, as for one state: the sum of many states is much narrower than
+    the sum of their widths.
+    """
+    n = len(tables.lo)
+    rows, power = np.zeros((n + 1, most)), np.zeros(n + 1, np.int64)
+    first, last = np.zeros(n + 1, np.int64), np.ones(n + 1, np.int64)
+    rows[0, 0] = 1.0
+    for i in range(n):
+        d = tables.weights[tables.start[i] : tables.start[i + 1]]
+        row = rows[i, first[i] : last[i]]
+        for k in range(min(len(d), most - first[i])):
+            shifted = rows[i + 1, first[i] + k :]
+            for t in range(min(len(row), len(shifted))):
+                shifted[t] += d[k] * row[t]
+        stop = min(last[i] + len(d) - 1, most)
+        power[i + 1] = power[i] + _rescale(rows[i + 1, first[i] : stop])
+        first[i + 1], top = _trimmed(rows[i + 1], first[i], stop - 1, NEGLIGIBLE)
+        last[i + 1] = top + 1
+    return Messages(rows, first, last, power)
+
+
+@inner
+def _backward(tables: Tables, ends: Floats, before: Messages) -> Messages:
+    """The sum over the tables of each state and of all behind it, by the tables before."""
+    n, rows = len(tables.lo), np.zeros(before.rows.shape)
+    first, last, power = before.first, before.last, np.zeros(len(before.first), np.int64)
+    for t in range(first[n], last[n]):
+        rows[n, t] = ends[t]
     for i in range(n - 1, -1, -1):
         d = tables.weights[tables.start[i] : tables.start[i + 1]]
-        reached -= len(d) - 1
-        row = back[i, : min(reached, len(ends))]
-        for k in range(min(len(d), len(ends))):
-            later = back[i + 1, k:]
-            for t in range(min(len(row), len(later))):
+        for k in range(len(d)):
+            start, stop = _overlap(before, i, k)
+            row, later = rows[i, start:stop], rows[i + 1, start + k : stop + k]
+            for t in range(len(row)):
                 row[t] += d[k] * later[t]
-        power[i] = power[i + 1] + _rescale(row)
-    return back, power
+        power[i] = power[i + 1] + _rescale(rows[i, first[i] : last[i]])
+    return Messages(rows, first, last, power)
+
+
+@inner
+def _overlap(before: Messages, i: int, k: int) -> tuple[int, int]:
+    """The tables before state i that k tables of it lead to numbers that matter behind it."""
+    start = max(before.first[i], before.first[i + 1] - k)
+    return start, max(start, min(before.last[i], before.last[i + 1] - k))
 
 
 @inner
@@ -509,22 +552,24 @@ def _exact(counts: Integers, s: float, prior: Floats, order: int, moment: Floats
     """Fill the posterior moment of ``a``, if its order is above 0; return the log evidence."""
     tables = _weigh(counts, s, prior)
     ends, log_end = _ends(tables, prior)
-    n, later, behind = len(tables.filled), np.zeros((1, 1)), np.zeros(1, np.int64)
+    n, before = len(tables.filled), _forward(tables, len(ends))
+    z = 0.0
+    for t in range(before.first[n], before.last[n]):
+        z += before.rows[n, t] * ends[t]
     if order > 0:  # messages whose end also carries 1 / (A + M), or 1 / ((A + M)(A + M + 1))
         size, last = _sum(prior) + _sum(tables.lo), np.empty(len(ends))
         for t in range(len(ends)):
             last[t] = ends[t] / _power(size + t, order)
-        later, behind = _backward(tables, last)
-    totals, before = np.zeros(n), np.zeros(n + 1, np.int64)
-    z = _forward(tables, prior, ends, order, later, totals, before)
-    if order > 0:
-        unseen = math.ldexp(later[0, 0] / z, behind[0] - before[n])  # no tables: the prior alone
+        behind = _backward(tables, last, before)
+        # A state without tables has the prior alone.
+        unseen = math.ldexp(behind.rows[0, 0] / z, behind.power[0] - before.power[n])
         for x in range(len(prior)):
             moment[x] = _power(prior[x], order) * unseen
         for i in range(n):
-            power = before[i] + behind[i + 1] - before[n]
-            moment[tables.filled[i]] = math.ldexp(totals[i] / z, power)
-    log_evidence = tables.log_scale + log_end + math.log(z) + before[n] * math.log(2.0)
+            total = _with_moment(tables, i, prior[tables.filled[i]], order, before, behind)
+            power = before.power[i] + behind.power[i + 1] - before.power[n]
+            moment[tables.filled[i]] = math.ldexp(total / z, power)
+    log_evidence = tables.log_scale + log_end + math.log(z) + before.power[n] * math.log(2.0)
     for j in range(len(counts)):
         log_evidence -= log_rising(s, _sum(counts[j]))
     return log_evidence
@@ -537,46 +582,22 @@ def _power(size: float, order: int) -> float:
 
 
 @inner
-def _forward(
-    tables: Tables,
-    prior: Floats,
-    ends: Floats,
-    order: int,
-    later: Floats,
-    totals: Floats,
-    before: Integers,
+def _with_moment(
+    tables: Tables, i: int, prior: float, order: int, before: Messages, behind: Messages
 ) -> float:
-    """The sum over all numbers of tables, to be multiplied by two to the power ``before[-1]``.
-
-    With an order above 0, fill also ``totals`` with sums that carry the moment of each state, from
-    the tables before it and the messages behind it; powers of two are left out of both.
-    """
-    forward, following, first = np.zeros(len(ends)), np.zeros(len(ends)), np.zeros(len(ends))
-    forward[0] = 1.0
-    reached = 1
-    for i in range(len(tables.filled)):
-        d = tables.weights[tables.start[i] : tables.start[i + 1]]
-        least = prior[tables.filled[i]] + tables.lo[i]
-        for t in range(min(reached + len(d) - 1, len(ends))):
-            following[t], first[t] = 0.0, 0.0
-        for k in range(min(len(d), len(ends))):
-            shifted = following[k:]
-            for t in range(min(reached, len(shifted))):
-                shifted[t] += d[k] * forward[t]
-        for k in range(min(len(d), len(ends)) if order > 0 else 0):
-            weight, after = d[k] * _power(least + k, order), later[i + 1, k:]
-            for t in range(min(reached, len(after))):
-                first[t] += weight * after[t]
-        for t in range(reached):
-            totals[i] += forward[t] * first[t]
-        reached = min(reached + len(d) - 1, len(ends))
-        for t in range(reached):
-            forward[t] = following[t]
-        before[i + 1] = before[i] + _rescale(forward[:reached])
-    z = 0.0
-    for t in range(reached):
-        z += forward[t] * ends[t]
-    return z
+    """The sum over all numbers of tables that carries the moment of one state; powers left out."""
+    d = tables.weights[tables.start[i] : tables.start[i + 1]]
+    sums = np.zeros(before.last[i])
+    for k in range(len(d)):
+        start, stop = _overlap(before, i, k)
+        weight, after = d[k] * _power(prior + tables.lo[i] + k, order), behind.rows[i + 1]
+        own, later = sums[start:stop], after[start + k : stop + k]
+        for t in range(len(own)):
+            own[t] += weight * later[t]
+    total = 0.0
+    for t in range(before.first[i], before.last[i]):
+        total += before.rows[i, t] * sums[t]
+    return total
 
 
 @kernel
@@ -586,15 +607,19 @@ def draw_tables(counts: Integers, s: float, prior: Floats, uniform: Floats, out:
     ``uniform`` has a number in [0, 1) for each draw and state.
     """
     tables = _weigh(counts, s, prior)
-    back, power = _backward(tables, _ends(tables, prior)[0])
+    ends = _ends(tables, prior)[0]
+    back = _backward(tables, ends, _forward(tables, len(ends)))
+    rows, power = back.rows, back.power
     for draw in range(len(out)):
         t = 0
         for i in range(len(tables.filled)):
             d = tables.weights[tables.start[i] : tables.start[i + 1]]
-            target = uniform[draw, i] * math.ldexp(back[i, t], power[i] - power[i + 1])
-            k, total = 0, d[0] * back[i + 1, t]
-            while total <= target and k < len(d) - 1:
+            target = uniform[draw, i] * math.ldexp(rows[i, t], power[i] - power[i + 1])
+            k = max(0, back.first[i + 1] - t)
+            stop = min(len(d), back.last[i + 1] - t) - 1
+            total = d[k] * rows[i + 1, t + k]
+            while total <= target and k < stop:
                 k += 1
-                total += d[k] * back[i + 1, t + k]
+                total += d[k] * rows[i + 1, t + k]
             out[draw, tables.filled[i]] = tables.lo[i] + k
             t += k
