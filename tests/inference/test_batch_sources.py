@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from inference_oracles import full_joint, margin
 
 import consilience as cs
 from consilience.errors import DataError
-from consilience.inference import expected_counts, known_sources
-from consilience.parameters.sources import NEW_SOURCE
+from consilience.inference import expected_counts
 
 STATES = {"a": ("0", "1", "2"), "b": ("0", "1"), "c": ("0", "1", "2")}
 SOURCES = ("north", "south", "east")
@@ -178,8 +178,10 @@ def test_an_unknown_state_of_any_other_variable_is_refused():
             net.posteriors(table, "c")
 
 
-def test_the_reserved_source_has_one_name():
-    assert known_sources.NEW_SOURCE == NEW_SOURCE
+def test_the_reserved_source_is_named_in_one_place():
+    modules = Path(cs.__file__).parent.rglob("*.py")
+    found = [one.name for one in modules if "NEW_SOURCE = " in one.read_text(encoding="utf-8")]
+    assert found == ["variable.py"]
 
 
 def test_a_source_of_another_name_is_not_the_source_of_the_network():

@@ -9,7 +9,8 @@ All other rows, equal ones once, go through the junction tree together, a block 
 rows as the innermost axis; a missing value has the likelihood one for every state. Rows that agree
 about a variable, such as the source, go without its axis where that pays (``groups.py``). Only the
 first pass is needed, since the target is eliminated last. Nodes that lead neither to the target nor
-to a recorded column are left out first.
+to a recorded column are left out first. Networks with continuous nodes are answered by
+:mod:`consilience.inference.mixed_batch`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from functools import reduce
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Codes, Floats, Integers
+from consilience._typing import Codes, Column, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
@@ -30,7 +31,8 @@ from consilience.inference.evidence import names_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
 from consilience.inference.known_sources import source_codes
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.inference.mixed_batch import mixed_log_likelihood, mixed_posteriors
+from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
 
 __all__ = ["expected_counts", "log_likelihood", "posteriors"]
 
@@ -50,10 +52,20 @@ def posteriors(
 
     Returns
     -------
-    Shape (rows, states of the target).
+    Shape (rows, states of the target). For a continuous target shape (rows, 2): its mean and its
+    standard deviation.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If the target is continuous and a row is impossible, which leaves it without a mean.
     """
-    _check.known("node", names_of(target), net.tables)
+    _check.known("node", names_of(target), net.variables)
     _check_columns(net, table, [target])
+    if not net.is_discrete:
+        return mixed_posteriors(
+            net, _mixed_columns(net, table, [target]), table.n_rows, target, memory_limit
+        )
     columns = _columns(net, table, without=(target,))
     blanket = net.dag.markov_blanket(target)
     answer = np.zeros((table.n_rows, net.variables[target].n_states))
@@ -78,9 +90,12 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
     Missing values are summed out, and so is the source if the table has none. A source that the
     network does not know is its state ``new_source`` if it has that, and summed out otherwise. The
     weights of the rows are not applied. A table that lacks the column of another node is refused:
-    if it was never recorded, ``cs.read(..., schema=net.variables)`` says so.
+    if it was never recorded, ``cs.read(..., schema=net.variables)`` says so. With values of
+    continuous variables it is the log of a density.
     """
     _check_columns(net, table, [])
+    if not net.is_discrete:
+        return mixed_log_likelihood(net, _mixed_columns(net, table), table.n_rows, memory_limit)
     columns = _columns(net, table)
     is_complete = np.full(table.n_rows, len(columns) == len(net.tables))
     for column in columns.values():
@@ -110,6 +125,7 @@ def expected_counts(
     ImpossibleEvidenceError
         If a row has probability zero; the message names it.
     """
+    discrete_only("expected_counts", net)
     _check_columns(net, table, [])
     if table.n_rows == 0:
         return {name: np.zeros(local.table.shape) for name, local in net.tables.items()}
@@ -143,6 +159,31 @@ def _columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[
         for name, variable in net.variables.items()
         if name in table.schema and name not in without
     }
+
+
+def _mixed_columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Column]:
+    """Codes of the discrete and values of the continuous nodes that the table records."""
+    columns: dict[str, Column] = {}
+    for name, variable in net.variables.items():
+        if name not in table.schema or name in without:
+            continue
+        if variable.is_continuous:
+            columns[name] = _values(table, name)
+        else:
+            read = source_codes if name == net.source else aligned_codes
+            columns[name] = read(table, variable)
+    return columns
+
+
+def _values(table: Table, name: str) -> Floats:
+    mine = table.schema[name]
+    if not mine.is_continuous:
+        raise DataError(
+            f"column {name!r} is discrete; the network has a continuous variable of that name. "
+            "Read the table with schema=.",
+            column=name,
+        )
+    return table.column(name)
 
 
 def _rows(columns: Mapping[str, Codes], rows: Integers) -> dict[str, Codes]:

@@ -10,6 +10,8 @@ from consilience import _check
 from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.elimination import log_evidence
 from consilience.inference.evidence import Evidence
+from consilience.inference.mixed import families_of, is_possible
+from consilience.inference.rows import rows_of
 from consilience.network.network import Network
 
 __all__ = ["refuse_impossible"]
@@ -34,7 +36,11 @@ def _conflict(net: Network, evidence: Evidence, memory_limit: float) -> tuple[st
     names = evidence.names
 
     def is_impossible(part: tuple[str, ...]) -> bool:
-        return log_evidence(net, evidence.only(part), memory_limit) == -math.inf
+        if net.is_discrete:
+            return log_evidence(net, evidence.only(part), memory_limit) == -math.inf
+        rows = rows_of(net, evidence.only(part))
+        families = families_of(net, rows.names, rows.observed, ()).every
+        return not is_possible(net, rows, families, memory_limit=memory_limit)
 
     if len(names) * (len(names) + 1) // 2 <= MOST_PAIRS:
         for size in (1, 2):
@@ -52,6 +58,8 @@ def _conflict(net: Network, evidence: Evidence, memory_limit: float) -> tuple[st
 
 def _told(net: Network, evidence: Evidence, name: str) -> str:
     variable = net.variables[name]
+    if name in evidence.values:
+        return f"{name}={evidence.values[name]:g}"
     if name in evidence.known:
         return f"{name}={variable.discrete_states[evidence.known[name]]}"
     vector = evidence.likelihoods[name]

@@ -1,4 +1,4 @@
-"""What is given: states, sets of states, likelihoods, and distributions that must come out.
+"""What is given: states, sets of them, likelihoods, values, and distributions to come out.
 
 =====================================  ====================================================
 ``given={"smoke": "yes"}``             hard evidence: the state is known
@@ -6,6 +6,7 @@
 ``given={"xray": Likelihood({...})}``  virtual evidence: the likelihood of each state, in any unit
 ``given={"age": Soft({...})}``         soft evidence (Jeffrey 1965): the posterior of the
                                        variable *is* this distribution
+``given={"bp": 120.5}``                the value of a continuous variable
 =====================================  ====================================================
 
 Likelihoods are divided by their largest entry, and the logarithms of what they lack are kept apart,
@@ -19,7 +20,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,13 +61,15 @@ class Soft:
 class Evidence:
     """Evidence in codes: known states, likelihood vectors, and distributions that must come out.
 
-    ``exp(log_scale)`` is the factor by which the likelihoods were made smaller.
+    ``exp(log_scale)`` is the factor by which the likelihoods were made smaller; ``values`` are
+    those of continuous variables.
     """
 
     known: Mapping[str, int]
     likelihoods: Mapping[str, Floats]
     soft: Mapping[str, Floats]
     log_scale: float = 0.0
+    values: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -74,11 +77,12 @@ class Evidence:
     @property
     def names(self) -> tuple[str, ...]:
         """All variables that something is said about."""
-        return (*self.known, *self.likelihoods, *self.soft)
+        return (*self.known, *self.likelihoods, *self.soft, *self.values)
 
     def with_likelihoods(self, more: Mapping[str, Floats]) -> Evidence:
         """The same evidence, these likelihoods put in or in place of the old; nothing soft."""
-        return Evidence(self.known, {**self.likelihoods, **more}, {}, self.log_scale)
+        likelihoods = {**self.likelihoods, **more}
+        return Evidence(self.known, likelihoods, {}, self.log_scale, self.values)
 
     def only(self, names: Collection[str]) -> Evidence:
         """The evidence about these variables alone, their likelihoods up to a factor."""
@@ -86,6 +90,7 @@ class Evidence:
             {name: code for name, code in self.known.items() if name in names},
             {name: vector for name, vector in self.likelihoods.items() if name in names},
             {name: vector for name, vector in self.soft.items() if name in names},
+            values={name: value for name, value in self.values.items() if name in names},
         )
 
 
@@ -108,12 +113,15 @@ def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | No
     known: dict[str, int] = {}
     likelihoods: dict[str, Floats] = {}
     soft: dict[str, Floats] = {}
+    values: dict[str, float] = {}
     log_scale = 0.0
     for name, value in (given or {}).items():
         if name not in variables:
             _check.unknown("node", name, variables)
         variable = variables[name]
-        if isinstance(value, Likelihood):
+        if variable.is_continuous:
+            values[name] = _number(variable, value)
+        elif isinstance(value, Likelihood):
             vector = _vector(variable, value.values, "likelihood")
             likelihoods[name] = vector / vector.max()
             log_scale += math.log(vector.max())
@@ -127,7 +135,24 @@ def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | No
                 likelihoods[name] = np.isin(np.arange(variable.n_states), codes).astype(float)
         else:
             known[name] = variable.code(value)
-    return Evidence(known, likelihoods, soft, log_scale)
+    return Evidence(known, likelihoods, soft, log_scale, values)
+
+
+def _number(variable: Variable, value: Any) -> float:
+    if isinstance(value, tuple | list | set) and len(value) == 2:
+        raise InputError(
+            f"given {variable.name!r}: an interval cannot be given, only a number. Intervals are "
+            f"asked for: net.probability({{{variable.name!r}: (low, high)}}, given=...).",
+            variable=variable.name,
+        )
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value)):
+        raise InputError(
+            f"given {variable.name!r}: a number is wanted for a continuous variable, got "
+            f"{value!r}.",
+            variable=variable.name,
+        )
+    return float(value)
 
 
 def _check_numbers(owner: str, values: Any) -> None:

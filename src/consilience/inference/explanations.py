@@ -6,6 +6,9 @@ r"""The most probable states: of everything, of some variables, and the next bes
 - The k best explanations: the space without the best is split into parts that fix its first states
   and exclude the next one, and the best of each part is a candidate (Lawler 1972; Nilsson 1998).
 
+In a network with continuous nodes the density of everything together is maximized: a normal
+distribution has its maximum at the mean, so that a discrete state counts with the density there.
+
 Of several equally probable explanations one is given, the same one every time.
 """
 
@@ -25,23 +28,27 @@ from consilience.errors import InputError
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.elimination import eliminate, factors_of, shape_of
 from consilience.inference.evidence import Evidence, evidence_of, names_of
+from consilience.inference.mixed_queries import mixed_most_probable
 from consilience.inference.soft import hardened
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
 
 __all__ = ["Explanation", "map_states", "most_probable", "mpe"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Explanation(Mapping[str, str]):
-    """States by name, like a dict, with the log probability of them and the evidence together."""
+class Explanation(Mapping[str, Any]):
+    """States by name, like a dict, with the log probability of them and the evidence together.
 
-    states: Mapping[str, str]
+    Of continuous variables there are values, and ``log_probability`` is the log of a density.
+    """
+
+    states: Mapping[str, Any]
     log_probability: float
 
     def __post_init__(self) -> None:
         _freeze.own(self)
 
-    def __getitem__(self, name: str) -> str:
+    def __getitem__(self, name: str) -> Any:
         if name not in self.states:
             _check.unknown("variable", name, self.states)
         return self.states[name]
@@ -56,8 +63,10 @@ class Explanation(Mapping[str, str]):
 def mpe(
     net: Network, given: Mapping[str, Any] | None = None, *, memory_limit: float = MEMORY_LIMIT
 ) -> Explanation:
-    """The most probable states of all variables that are not known."""
+    """The most probable states, and values, of all variables that are not known."""
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
+    if not net.is_discrete:
+        return _told(net, *mixed_most_probable(net, None, evidence, memory_limit))
     return _told(net, *_best(net, list(net.variables), evidence, memory_limit))
 
 
@@ -68,15 +77,24 @@ def map_states(
     *,
     memory_limit: float = MEMORY_LIMIT,
 ) -> Explanation:
-    """The most probable joint state of some variables, all others summed out."""
+    """The most probable joint state of some discrete variables, all others summed out."""
     asked = names_of(names)
-    _check.known("node", asked, net.tables)
+    _check.known("node", asked, net.variables)
+    for name in asked:
+        if net.variables[name].is_continuous:
+            raise InputError(
+                f"map: {name!r} is continuous; only states are asked for here. net.query gives its "
+                "distribution, net.mpe the most probable values of everything.",
+                variable=name,
+            )
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
     for name in asked:
         if name in evidence.known or asked.count(name) > 1:
             raise InputError(
                 f"map: {name!r} must be asked for once and must not be given.", variable=name
             )
+    if not net.is_discrete:
+        return _told(net, *mixed_most_probable(net, asked, evidence, memory_limit))
     return _told(net, *_best(net, asked, evidence, memory_limit))
 
 
@@ -88,6 +106,7 @@ def most_probable(
     memory_limit: float = MEMORY_LIMIT,
 ) -> list[Explanation]:
     """The k most probable explanations, best first; fewer if fewer are possible."""
+    discrete_only("most_probable", net)
     _check.whole("most_probable", at_least=1, k=k)
     start = hardened(net, evidence_of(net.variables, given), memory_limit)
     names, ticket = list(net.variables), count()
@@ -148,6 +167,10 @@ def _best(
     return {name: codes[name] for name in free}, found.log_scale + evidence.log_scale
 
 
-def _told(net: Network, codes: Mapping[str, int], log_probability: float) -> Explanation:
-    states = {name: net.variables[name].discrete_states[code] for name, code in codes.items()}
+def _told(net: Network, codes: Mapping[str, Any], log_probability: float) -> Explanation:
+    states = {
+        name: code if variable.is_continuous else variable.discrete_states[code]
+        for name, code in codes.items()
+        for variable in [net.variables[name]]
+    }
     return Explanation(states, log_probability)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from consilience import _check
-from consilience.distributions.categorical import Categorical
+from consilience._typing import Floats
+from consilience.distributions import Categorical, LinearGaussian
 from consilience.errors import InputError
 from consilience.network.network import Network
 
@@ -16,14 +19,31 @@ __all__ = ["intervene"]
 
 
 def intervene(net: Network, states: Mapping[str, Any]) -> Network:
-    """The network in which these nodes have no parents and one certain state each."""
+    """The network in which these nodes have no parents and one certain state or value each.
+
+    A continuous node is set to a number: it becomes a constant, a normal of standard deviation 0.
+    """
     if not isinstance(states, Mapping):
         raise InputError(f"do: states are given as a mapping of node to state, got {states!r}.")
     _check.known("node", states, net.distributions)
     distributions = dict(net.distributions)
     for name, state in states.items():
         variable = net.variables[name]
+        if variable.is_continuous:
+            distributions[name] = LinearGaussian(
+                variable, (), _number(name, state), np.zeros(0), np.zeros(())
+            )
+            continue
         table = np.zeros(variable.n_states)
         table[variable.code(state)] = 1.0
         distributions[name] = Categorical(variable, (), table)
     return Network(distributions, net.source, net.record)
+
+
+def _number(name: str, value: Any) -> Floats:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value)):
+        raise InputError(
+            f"do: {name!r} is continuous and is set to a number, got {value!r}.", variable=name
+        )
+    return np.array(float(value))

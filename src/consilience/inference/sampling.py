@@ -7,7 +7,8 @@ tree: clique by clique from the root, the residual given the separator,
 .. math:: P(x \mid e) = \prod_c P(\text{residual}_c \mid \text{separator}_c, e) .
 
 Each node or clique has a random key and each row a number that depends only on the key and on the
-row's place, so the same seed gives the same rows on any number of threads.
+row's place, so the same seed gives the same rows on any number of threads. Networks with continuous
+nodes are drawn by :mod:`consilience.inference.mixed_sampling`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from typing import Any
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Codes, Floats, Integers, Seed
+from consilience._typing import Codes, Floats, Seed
 from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Schema, Variable
 from consilience.distributions.categorical import proportions
 from consilience.inference.conflict import refuse_impossible
+from consilience.inference.drawing import new_key, thresholds
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.junction import compiled
+from consilience.inference.mixed_sampling import draw_rows
+from consilience.inference.rows import rows_of
 from consilience.inference.soft import hardened
 from consilience.kernels.counting import fold
 from consilience.kernels.sampling import draw_states
@@ -74,14 +78,27 @@ def sample(
     _check.whole("sample", at_least=0, n_rows=n_rows)
     evidence = evidence_of(net.variables, given)
     rng = _check.generator(seed)
-    types = {name: code_type(variable.n_states) for name, variable in net.variables.items()}
+    types = {
+        name: np.float64 if variable.is_continuous else code_type(variable.n_states)
+        for name, variable in net.variables.items()
+    }
     n_bytes = n_rows * sum(np.dtype(kind).itemsize for kind in types.values())
     _check.memory(f"a sample of {n_rows:,} rows", n_bytes, memory_limit, "Draw fewer at a time.")
-    columns = {name: np.empty(n_rows, kind) for name, kind in types.items()}
     left_out = _left_out(net, evidence)
     known_only = _known_only(net, evidence, left_out)
+    n_threads = threads or os.cpu_count() or 1
+    if not net.is_discrete:
+        limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
+        hard = hardened(net, limited, memory_limit)
+        found = draw_rows(
+            net, rows_of(net, hard), n_rows, rng, threads=n_threads, memory_limit=memory_limit
+        )
+        if found is None:
+            refuse_impossible(net, hard, memory_limit)
+        return _table(net, found, left_out)
+    columns = {name: np.empty(n_rows, kind) for name, kind in types.items()}
     if _goes_forward(net, evidence):
-        _draw_forward(net, evidence, known_only, rng, columns, threads or os.cpu_count() or 1)
+        _draw_forward(net, evidence, known_only, rng, columns, n_threads)
     else:
         limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
         _draw_from_tree(net, hardened(net, limited, memory_limit), rng, columns, memory_limit)
@@ -139,10 +156,10 @@ def _draw_forward(
 ) -> None:
     """Fill the columns, parents first; the likelihoods are of roots that are not known."""
     _refuse_excluded(net, evidence)
-    keys = {name: _key(rng) for name in net.tables}
-    thresholds = {name: _thresholds(local.rows) for name, local in net.tables.items()}
+    keys = {name: new_key(rng) for name in net.tables}
+    limits = {name: thresholds(local.rows) for name, local in net.tables.items()}
     for name, likelihood in likelihoods.items():
-        thresholds[name] = _thresholds(proportions(net.tables[name].rows * likelihood))
+        limits[name] = thresholds(proportions(net.tables[name].rows * likelihood))
     n_rows = len(next(iter(columns.values()), ()))
 
     def work(row_from: int, row_to: int) -> None:
@@ -153,7 +170,7 @@ def _draw_forward(
                     columns[name][rows] = evidence.known[name]
                 else:
                     code = _joint_code(net, net.dag.parents(name), columns, rows)
-                    stride, flat = thresholds[name]
+                    stride, flat = limits[name]
                     draw_states(keys[name], start, code, stride, flat, columns[name][rows])
 
     each_part(n_rows, min(threads, max(1, n_rows // ROWS_A_BLOCK)), work)
@@ -191,25 +208,10 @@ def _draw_from_tree(
                 rows = table.reshape(-1, math.prod(table.shape[len(shared) :]))
                 code = _joint_code(net, shared, columns, everything)
                 joint = np.empty(n_rows, np.int32)
-                stride, flat = _thresholds(proportions(rows))
-                draw_states(_key(rng), 0, code, stride, flat, joint)
+                stride, flat = thresholds(proportions(rows))
+                draw_states(new_key(rng), 0, code, stride, flat, joint)
                 for name in reversed(drawn):
                     joint, columns[name][:] = np.divmod(joint, net.variables[name].n_states)
-
-
-def _key(rng: np.random.Generator) -> np.uint64:
-    return rng.integers(0, 2**64, dtype=np.uint64)
-
-
-def _thresholds(rows: Floats) -> tuple[int, Integers]:
-    """Stride and cumulative sums of the rows in units of 2^-53, flat; see :func:`draw_states`."""
-    q, r = rows.shape
-    stride = r if r > 4 else 2 if r <= 2 else 4
-    thresholds = np.full((q, stride), 2**53)
-    thresholds[:, :r] = np.ceil(np.cumsum(rows, axis=1) * 2.0**53)
-    last_possible = r - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)
-    thresholds[np.arange(stride) >= last_possible[:, None]] = 2**53
-    return stride, thresholds.ravel()
 
 
 def _joint_code(

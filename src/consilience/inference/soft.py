@@ -9,6 +9,7 @@ Pan 2010).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence
 from consilience.inference.junction import compiled
+from consilience.inference.mixed import families_of, open_logistic, solve
+from consilience.inference.rows import rows_of
 from consilience.network.network import Network
 
 __all__ = ["hardened"]
@@ -30,18 +33,17 @@ def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
     """The evidence with likelihoods in place of what is soft."""
     if not evidence.soft:
         return evidence
-    tree = compiled(net, memory_limit=memory_limit)
+    margin = _margins(net, memory_limit)
     fitted = {name: (wanted > 0).astype(float) for name, wanted in evidence.soft.items()}
     error = 1.0
     for n_rounds in range(MOST_ROUNDS):
         error = 0.0
         for name, wanted in evidence.soft.items():
-            with tree.propagated(evidence.with_likelihoods(fitted)) as beliefs:
-                if beliefs.log_evidence == -math.inf:
-                    if n_rounds:  # pushed to the edge by distributions that contradict each other
-                        raise _contradiction(evidence, n_rounds)
-                    refuse_impossible(net, evidence.with_likelihoods(fitted), memory_limit)
-                now = beliefs.marginals()[name]
+            now = margin(evidence.with_likelihoods(fitted), name)
+            if now is None:
+                if n_rounds:  # pushed to the edge by distributions that contradict each other
+                    raise _contradiction(evidence, n_rounds)
+                refuse_impossible(net, evidence.with_likelihoods(fitted), memory_limit)
             _check_reachable(name, wanted, now)
             error = max(error, float(np.abs(now - wanted).max()))
             ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
@@ -52,6 +54,34 @@ def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
         if error < TOLERANCE:
             return evidence.with_likelihoods(fitted)
     raise _contradiction(evidence, MOST_ROUNDS)
+
+
+def _margins(net: Network, memory_limit: float) -> Callable[[Evidence, str], Floats | None]:
+    """The function that gives the posterior of a node, or None if the evidence is impossible."""
+    if not net.is_discrete:
+        return lambda evidence, name: _mixed_margin(net, evidence, name, memory_limit)
+    tree = compiled(net, memory_limit=memory_limit)
+
+    def margin(evidence: Evidence, name: str) -> Floats | None:
+        with tree.propagated(evidence) as beliefs:
+            return None if beliefs.log_evidence == -math.inf else beliefs.marginals()[name]
+
+    return margin
+
+
+def _mixed_margin(
+    net: Network, evidence: Evidence, name: str, memory_limit: float
+) -> Floats | None:
+    rows = rows_of(net, evidence)
+    families = families_of(net, rows.names, rows.observed, [name])
+    if open_logistic(net, families.joined, rows.values):
+        raise InputError(
+            f"soft evidence about {name!r} needs exact posteriors, which logistic nodes with "
+            "continuous parents that are not known do not have.",
+            variable=name,
+        )
+    found = solve(net, rows, families.joined, [name], (), memory_limit=memory_limit)
+    return None if found.log_evidence[0] == -math.inf else found.weights[0]
 
 
 def _contradiction(evidence: Evidence, n_rounds: int) -> InputError:

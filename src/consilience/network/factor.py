@@ -33,6 +33,10 @@ class Factor:
         One for each axis.
     values
         Numbers, shape ``(states of each variable...)``.
+    standard_errors
+        Of the values, if they were estimated from draws; None if they are exact.
+    effective_size
+        How many independent draws the weighted ones are worth; None if the values are exact.
 
     Examples
     --------
@@ -43,6 +47,8 @@ class Factor:
 
     variables: tuple[Variable, ...]
     values: Floats
+    standard_errors: Floats | None = None
+    effective_size: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
@@ -90,7 +96,7 @@ class Factor:
         return f"Factor over {_check.listed(self.names)}\n{self}"
 
     def __str__(self) -> str:
-        rows = [(*self.names, "probability"), *self._rows()]
+        rows = [self._head(), *self._rows()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -99,7 +105,7 @@ class Factor:
         return "\n".join([*lines, *self._cut()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in (*self.names, "probability"))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._head())
         body = "".join(
             f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
             for row in self._rows()
@@ -107,10 +113,18 @@ class Factor:
         foot = "".join(f"<p>{line}</p>" for line in self._cut())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
 
+    def _head(self) -> tuple[str, ...]:
+        errors = () if self.standard_errors is None else ("standard error",)
+        return (*self.names, "probability", *errors)
+
     def _rows(self) -> list[tuple[str, ...]]:
         states = islice(product(*self.states.values()), SHOWN)
         numbers = self.values.ravel()[:SHOWN]
-        return [(*state, f"{number:.7g}") for state, number in zip(states, numbers, strict=True)]
+        rows = [(*state, f"{number:.7g}") for state, number in zip(states, numbers, strict=True)]
+        if self.standard_errors is None:
+            return rows
+        errors = self.standard_errors.ravel()[:SHOWN]
+        return [(*row, f"{error:.2g}") for row, error in zip(rows, errors, strict=True)]
 
     def _cut(self) -> list[str]:
         left_out = self.values.size - SHOWN

@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from consilience.inference.triangulation import Cost
     from consilience.network.factor import Factor
 
-__all__ = ["MEMORY_LIMIT", "Given", "Network", "discrete_only"]
+__all__ = ["DRAWS", "MEMORY_LIMIT", "SEED", "Given", "Network", "discrete_only"]
 
 MEMORY_LIMIT = 2**31
 """Bytes that inference may allocate unless told otherwise."""
 
+DRAWS, SEED = 20_000, 0
+"""Draws, and their seed, of an answer that must be estimated, unless told otherwise."""
+
 Given: TypeAlias = Mapping[str, Any] | None
-"""What is known: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})`` by variable."""
+"""What is known by variable: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})``; of
+a continuous one its value."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
@@ -115,22 +119,33 @@ class Network:
         given: Given = None,
         *,
         memory_limit: float = MEMORY_LIMIT,
-    ) -> Factor:
-        """Posterior of one variable or joint posterior of several."""
+        n_samples: int = DRAWS,
+        seed: Seed = SEED,
+    ) -> Factor | Any:
+        """Posterior of one variable or joint posterior of several.
+
+        A ``Factor`` for discrete variables, a ``Mixture`` for continuous ones, a ``MixedBelief``
+        for both. ``n_samples`` and ``seed`` are for answers that must be estimated.
+        """
         from consilience.inference.queries import query
 
-        return query(self, names, given, memory_limit=memory_limit)
+        return query(self, names, given, memory_limit=memory_limit, n_samples=n_samples, seed=seed)
 
     def marginals(
-        self, given: Given = None, *, memory_limit: float = MEMORY_LIMIT
-    ) -> dict[str, Factor]:
-        """Posterior of every variable that is not known."""
+        self,
+        given: Given = None,
+        *,
+        memory_limit: float = MEMORY_LIMIT,
+        n_samples: int = DRAWS,
+        seed: Seed = SEED,
+    ) -> dict[str, Factor | Any]:
+        """Posterior of every variable that is not known: a ``Factor``, or a ``Mixture``."""
         from consilience.inference.queries import marginals
 
-        return marginals(self, given, memory_limit=memory_limit)
+        return marginals(self, given, memory_limit=memory_limit, n_samples=n_samples, seed=seed)
 
     def mpe(self, given: Given = None, *, memory_limit: float = MEMORY_LIMIT) -> Explanation:
-        """The most probable states of all variables that are not known."""
+        """The most probable states, and values, of all variables that are not known."""
         from consilience.inference.explanations import mpe
 
         return mpe(self, given, memory_limit=memory_limit)
@@ -149,14 +164,18 @@ class Network:
         given: Given = None,
         *,
         memory_limit: float = MEMORY_LIMIT,
+        n_samples: int = DRAWS,
+        seed: Seed = SEED,
     ) -> float:
-        """Probability of states or sets of states, given others."""
+        """Probability of states, sets of states or intervals ``(low, high)``, given others."""
         from consilience.inference.queries import probability
 
-        return probability(self, event, given, memory_limit=memory_limit)
+        return probability(
+            self, event, given, memory_limit=memory_limit, n_samples=n_samples, seed=seed
+        )
 
     def log_likelihood(self, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
-        """Log probability of what each row records; missing values are summed out."""
+        """Log probability, or density, of what each row records; missing values summed out."""
         from consilience.inference.batch import log_likelihood
 
         return log_likelihood(self, table, memory_limit=memory_limit)
@@ -164,7 +183,7 @@ class Network:
     def posteriors(
         self, table: Table, target: str, *, memory_limit: float = MEMORY_LIMIT
     ) -> Floats:
-        """Posterior of the target for each row, shape (rows, states)."""
+        """Posterior of the target for each row, shape (rows, states); mean and sd if continuous."""
         from consilience.inference.batch import posteriors
 
         return posteriors(self, table, target, memory_limit=memory_limit)
@@ -187,7 +206,7 @@ class Network:
         return sample(self, n_rows, given=given, seed=seed, memory_limit=memory_limit)
 
     def do(self, states: Mapping[str, Any]) -> Network:
-        """The network in which these nodes are set from outside: no parents, one certain state."""
+        """The network in which these nodes are set from outside: no parents, one state or value."""
         from consilience.inference.intervention import intervene
 
         return intervene(self, states)

@@ -1,0 +1,365 @@
+"""Answers about networks with continuous nodes: posteriors, explanations, densities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats, Seed
+from consilience.errors import InputError
+from consilience.inference.conflict import refuse_impossible
+from consilience.inference.evidence import Evidence
+from consilience.inference.gaussian import Conditional
+from consilience.inference.log_elimination import LogFactor, eliminate_logs
+from consilience.inference.mixed import (
+    Families,
+    Solution,
+    factors_of_rows,
+    families_of,
+    is_possible,
+    log_evidence_of_rows,
+    open_logistic,
+    shape_of_factors,
+    solve,
+)
+from consilience.inference.rows import Rows, rows_of
+from consilience.inference.weighting import WeightedRows, weighted_rows
+from consilience.network.factor import Factor
+from consilience.network.mixed_belief import MixedBelief
+from consilience.network.mixture import Mixture
+from consilience.network.network import DRAWS, SEED, Network
+
+__all__ = [
+    "Estimate",
+    "mixed_belief",
+    "mixed_log_evidence",
+    "mixed_marginals",
+    "mixed_most_probable",
+]
+
+NEGLIGIBLE = 1e-16
+"""Share of the largest weight below which a component of a mixture is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How to estimate what cannot be computed: number of draws and seed."""
+
+    n_samples: int = DRAWS
+    seed: Seed = SEED
+
+
+def mixed_belief(
+    net: Network,
+    asked: Sequence[str],
+    evidence: Evidence,
+    memory_limit: float,
+    estimate: Estimate,
+) -> Factor | Mixture | MixedBelief:
+    """The joint posterior of some nodes: of discrete ones, of continuous ones, or of both."""
+    rows = rows_of(net, evidence)
+    families = families_of(net, rows.names, rows.observed, asked)
+    _refuse_conflict(net, evidence, rows, families, memory_limit)
+    weighted = weighted_rows(
+        net,
+        rows,
+        families,
+        n_samples=estimate.n_samples,
+        seed=estimate.seed,
+        memory_limit=memory_limit,
+    )
+    if weighted is None:
+        refuse_impossible(net, evidence, memory_limit)
+    if len(weighted.shares) > 1:  # what was drawn is known now and cuts more off
+        names = weighted.rows.names
+        families = families_of(net, names, weighted.rows.observed, asked)
+    free = [name for name in asked if name not in weighted.rows.observed]
+    discrete = [name for name in free if not net.variables[name].is_continuous]
+    continuous = [name for name in free if net.variables[name].is_continuous]
+    found = solve(
+        net, weighted.rows, families.joined, discrete, continuous, memory_limit=memory_limit
+    )
+    if len(weighted.shares) == 1 and found.log_evidence[0] == -math.inf:
+        refuse_impossible(net, evidence, memory_limit)
+    return _belief(net, asked, weighted, found, memory_limit)
+
+
+def mixed_marginals(
+    net: Network, evidence: Evidence, memory_limit: float, estimate: Estimate
+) -> dict[str, Factor | Mixture]:
+    """The posterior of every variable that is not known."""
+    rows = rows_of(net, evidence)
+    names = [
+        name for name in net.variables if name not in evidence.names or name in evidence.likelihoods
+    ]
+    every = net.dag.topological_order()
+    has_states = any(not variable.is_continuous for variable in net.variables.values())
+    if has_states or open_logistic(net, every, rows.values):
+        beliefs = (mixed_belief(net, [name], evidence, memory_limit, estimate) for name in names)
+        return {n: b for n, b in zip(names, beliefs, strict=True) if not isinstance(b, MixedBelief)}
+    return _normal_marginals(net, names, evidence, rows, memory_limit)
+
+
+def _normal_marginals(
+    net: Network, names: Sequence[str], evidence: Evidence, rows: Rows, memory_limit: float
+) -> dict[str, Factor | Mixture]:
+    """All marginals of a network without discrete nodes, each component once."""
+    free = [name for name in names if name not in rows.values]
+    every = net.dag.topological_order()
+    found = solve(net, rows, every, (), free, memory_limit=memory_limit)
+    if found.log_evidence[0] == -math.inf:
+        refuse_impossible(net, evidence, memory_limit)
+    moments = {name: (float(rows.values[name][0]), 0.0) for name in names if name in rows.values}
+    for one in found.conditionals:
+        each = zip(one.asked, one.means[0, 0], one.variances[0, 0], strict=True)
+        moments |= {name: (float(mean), float(variance)) for name, mean, variance in each}
+    return {
+        name: Mixture((name,), np.ones(1), np.array([[mean]]), np.array([[[variance]]]))
+        for name in names
+        for mean, variance in [moments[name]]
+    }
+
+
+def mixed_log_evidence(
+    net: Network, evidence: Evidence, memory_limit: float, estimate: Estimate
+) -> float:
+    """Log probability of states, log density of values; minus infinity if impossible."""
+    rows = rows_of(net, evidence)
+    every = families_of(net, rows.names, rows.observed, ()).every
+    weighted = weighted_rows(
+        net,
+        rows,
+        Families(every, ()),
+        n_samples=estimate.n_samples,
+        seed=estimate.seed,
+        memory_limit=memory_limit,
+    )
+    if weighted is None:
+        return -math.inf
+    if len(weighted.shares) > 1:
+        return weighted.log_evidence + evidence.log_scale
+    log = log_evidence_of_rows(net, rows, families=every, memory_limit=memory_limit)
+    return float(log[0]) + evidence.log_scale
+
+
+def mixed_most_probable(
+    net: Network, asked: Sequence[str] | None, evidence: Evidence, memory_limit: float
+) -> tuple[dict[str, int | float], float]:
+    """The most probable codes and values of all free nodes, or of some discrete ones.
+
+    All others are summed and integrated out if some are asked for; otherwise the density of
+    everything together is maximized. The second answer is its logarithm.
+    """
+    rows = rows_of(net, evidence)
+    if asked is None:
+        families = net.dag.topological_order()
+    else:
+        families = families_of(net, rows.names, rows.observed, asked).every
+    _refuse_open(net, families, rows)
+    everything = [n for n in net.variables if n not in rows.observed] if asked is None else asked
+    discrete = [n for n in everything if not net.variables[n].is_continuous]
+    continuous = [n for n in everything if net.variables[n].is_continuous]
+    factors, conditionals = factors_of_rows(
+        net, rows, families, continuous, memory_limit=memory_limit, at_mode=asked is None
+    )
+    shape = shape_of_factors(net, factors, last=discrete)
+    shape.cost.check(memory_limit)
+    found = eliminate_logs(factors, shape.order, maximize=discrete)
+    if found.result.log.item() == -math.inf:
+        refuse_impossible(net, evidence, memory_limit)
+    codes = _traced([step for step in found.steps if step.names[-1] in discrete])
+    best: dict[str, int | float] = {**codes, **_modes(conditionals, codes)}
+    fixed = {n: float(x[0]) for n, x in rows.values.items() if n not in evidence.values}
+    told = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
+    chosen = told if asked is None else asked
+    return {n: (best | fixed)[n] for n in chosen}, found.result.log.item() + evidence.log_scale
+
+
+def _refuse_conflict(
+    net: Network, evidence: Evidence, rows: Rows, families: Families, memory_limit: float
+) -> None:
+    """What is cut off from a question cannot change its answer, but can rule the evidence out."""
+    has_zero = any(not vector.all() for vector in rows.likelihoods.values()) or any(
+        not getattr(net.distributions[name], field).all()
+        for name in families.cut_off
+        for field in ("table", "sd")
+        if hasattr(net.distributions[name], field)
+    )
+    if has_zero and not is_possible(net, rows, families.cut_off, memory_limit=memory_limit):
+        refuse_impossible(net, evidence, memory_limit)
+
+
+def _refuse_open(net: Network, families: Collection[str], rows: Rows) -> None:
+    for name in open_logistic(net, families, rows.values):
+        unknown = [p for p in net.dag.parents(name) if net.variables[p].is_continuous]
+        unknown = [p for p in unknown if p not in rows.values]
+        raise InputError(
+            f"the most probable states cannot be found exactly: {name!r} is a logistic node whose "
+            f"parents {_check.listed(unknown)} are not known. Give them, or ask net.query, which "
+            "estimates.",
+            variable=name,
+        )
+
+
+def _traced(steps: Sequence[LogFactor]) -> dict[str, int]:
+    """The states that gave the maximum, from the last step back to the first."""
+    codes: dict[str, int] = {}
+    for step in reversed(steps):
+        at = (0, *(codes[name] for name in step.names[:-1]))
+        log = step.log[at]
+        if step.rank is not None:
+            rank = np.where(log > -np.inf, np.broadcast_to(step.rank, step.log.shape)[at], -1)
+            log = np.where(rank == rank.max(), log, -np.inf)
+        codes[step.names[-1]] = int(log.argmax())
+    return codes
+
+
+def _modes(conditionals: Sequence[Conditional], codes: Mapping[str, int]) -> dict[str, float]:
+    """Posterior means of the continuous nodes given the states of the discrete ones."""
+    modes: dict[str, float] = {}
+    for one in conditionals:
+        at = np.ravel_multi_index([codes[name] for name in one.free], one.shape) if one.free else 0
+        modes |= dict(zip(one.asked, map(float, one.means[0, at]), strict=True))
+    return modes
+
+
+def _belief(
+    net: Network,
+    asked: Sequence[str],
+    weighted: WeightedRows,
+    found: Solution,
+    memory_limit: float,
+) -> Factor | Mixture | MixedBelief:
+    discrete = [name for name in asked if not net.variables[name].is_continuous]
+    continuous = [name for name in asked if net.variables[name].is_continuous]
+    if not continuous:
+        return _factor(net, discrete, weighted, found)
+    cells = found.weights[0].size * len(weighted.shares)
+    _check.memory(
+        f"the mixture of {_check.listed(continuous)} for the joint states of "
+        f"{_check.listed(found.names)}",
+        24.0 * cells * len(continuous) ** 2,
+        memory_limit,
+        "Ask for fewer variables at once.",
+    )
+    means, covariances = _moments(continuous, weighted, found)
+    if not discrete:
+        return _mixture(continuous, weighted, found.weights, means, covariances)
+    mixtures = {}
+    factor = _factor(net, discrete, weighted, found)
+    known = {name: int(codes[0]) for name, codes in weighted.rows.known.items()}
+    for at in np.argwhere(factor.values > 0):
+        place = dict(zip(discrete, map(int, at), strict=True))
+        if any(known.get(name, code) != code for name, code in place.items()):
+            continue
+        mask = _mask(found, place)
+        mixtures[tuple(map(int, at))] = _mixture(
+            continuous, weighted, found.weights * mask, means, covariances
+        )
+    return MixedBelief(factor, mixtures)
+
+
+def _mask(found: Solution, place: Mapping[str, int]) -> Floats:
+    """One where the kept nodes have these states, else zero."""
+    mask = np.zeros(found.weights.shape[1:])
+    mask[tuple(place.get(name, slice(None)) for name in found.names)] = 1.0
+    return mask
+
+
+def _factor(net: Network, names: Sequence[str], weighted: WeightedRows, found: Solution) -> Factor:
+    free = [name for name in names if name in found.names]
+    others = tuple(i + 1 for i, name in enumerate(found.names) if name not in free)
+    kept = [name for name in found.names if name in free]
+    each = found.weights.sum(axis=others).transpose(0, *(kept.index(n) + 1 for n in free))
+    shape = [net.variables[name].n_states for name in names]
+    known = {name: int(codes[0]) for name, codes in weighted.rows.known.items()}
+    place = tuple(known.get(name, slice(None)) for name in names)
+    full, errors = np.zeros(shape), np.zeros(shape)
+    values = weighted.mean(each)
+    full[place] = values / values.sum()
+    found_errors = weighted.standard_errors(each)
+    if found_errors is None:
+        return Factor(tuple(net.variables[name] for name in names), full)
+    errors[place] = found_errors
+    return Factor(
+        tuple(net.variables[name] for name in names), full, errors, weighted.effective_size
+    )
+
+
+def _moments(
+    names: Sequence[str], weighted: WeightedRows, found: Solution
+) -> tuple[Floats, Floats]:
+    """Means (rows or 1, kept states..., names) and covariances of the names."""
+    values = weighted.rows.values
+    d, place = len(names), {name: i for i, name in enumerate(names)}
+    sizes = found.weights.shape[1:]
+    lengths = [len(values[name]) for name in names if name in values]
+    n = max([*lengths, *(len(one.means) for one in found.conditionals)])
+    means = np.zeros((n, *sizes, d))
+    has_rows = bool(weighted.widths) or any(len(one.at) > 1 for one in found.conditionals)
+    covariances = np.zeros((n if has_rows else 1, *sizes, d, d))
+    for name, i in place.items():
+        if name in values:
+            means[..., i] = _along_rows(values[name], sizes)
+        if name in weighted.widths:
+            covariances[..., i, i] = _along_rows(weighted.widths[name] ** 2, sizes)
+    for one in found.conditionals:
+        at = [place[name] for name in one.asked]
+        shape = [r if name in one.free else 1 for name, r in zip(found.names, sizes, strict=True)]
+        order = [one.free.index(name) for name in found.names if name in one.free]
+        a = len(at)
+        mean = one.means.reshape(-1, *one.shape, a).transpose(0, *(i + 1 for i in order), -1)
+        means[..., at] = mean.reshape(-1, *shape, a)
+        both = one.covariances.reshape(-1, *one.shape, a, a)
+        both = both.transpose(0, *(i + 1 for i in order), -2, -1).reshape(-1, *shape, a, a)
+        block: Any = (..., *np.ix_(at, at))
+        covariances[block] = both
+    return means, covariances
+
+
+def _along_rows(column: Floats, sizes: Sequence[int]) -> Floats:
+    return column.reshape(-1, *(1 for _ in sizes))
+
+
+def _mixture(
+    names: Sequence[str],
+    weighted: WeightedRows,
+    weights: Floats,
+    means: Floats,
+    covariances: Floats,
+) -> Mixture:
+    """The mixture over rows and kept states, without components that weigh next to nothing."""
+    d, axes = len(names), tuple(range(1, weights.ndim))
+    full = weights * weighted.shares.reshape(-1, *(1 for _ in axes))
+    flat, shape = full.ravel(), full.shape
+    kept = flat > NEGLIGIBLE * flat.max()
+    shares, flat_means, flat_covariances = _merged(
+        flat[kept],
+        np.broadcast_to(means, (*shape, d)).reshape(-1, d)[kept],
+        np.broadcast_to(covariances, (*shape, d, d)).reshape(-1, d, d)[kept],
+    )
+    shares, errors = shares / shares.sum(), None
+    if not weighted.is_exact:
+        total = full.sum(axis=axes)
+        each = (full[..., None] * means).sum(axis=axes) / np.where(total > 0, total, 1.0)[:, None]
+        away = each - shares @ flat_means
+        errors = np.sqrt(((total[:, None] * away) ** 2).sum(axis=0)) / total.sum()
+    return Mixture(
+        tuple(names), shares, flat_means, flat_covariances, errors, weighted.effective_size
+    )
+
+
+def _merged(shares: Floats, means: Floats, covariances: Floats) -> tuple[Floats, Floats, Floats]:
+    """Equal components put together, in the order of first sight."""
+    if len(shares) == 1:
+        return shares, means, covariances
+    both = np.concatenate([means, covariances.reshape(len(means), -1)], axis=1)
+    _, first, rank = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    summed: Floats = np.bincount(rank.ravel(), shares).astype(np.float64)
+    order = np.argsort(first)
+    return summed[order], means[first[order]], covariances[first[order]]
