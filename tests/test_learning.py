@@ -110,10 +110,10 @@ def test_a_table_without_rows_cannot_be_fitted():
         cs.fit(cs.DAG(nodes=["smoke"]), two_hospitals().take(slice(0, 0)))
 
 
-def test_a_continuous_variable_cannot_be_counted():
-    table = cs.read({"age": [1.5, 2.5]})
-    with pytest.raises(InputError, match="'age' is continuous"):
-        cs.fit(cs.DAG(nodes=["age"]), table)
+def test_a_continuous_variable_has_a_mean_and_a_sd():
+    net = cs.fit(cs.DAG(nodes=["age"]), cs.read({"age": [1.5, 2.5]}))
+    assert net["age"].intercept == 2.0
+    assert net["age"].sd == pytest.approx(0.5**0.5)
 
 
 def test_naive_bayes_points_from_the_target_to_all_others():

@@ -1,5 +1,9 @@
 r"""The verb :func:`fit`: check the input, choose, dispatch.
 
+Each family is fitted by its kind: a discrete child with discrete parents from counts, a continuous
+child from centred moments, a discrete child with continuous parents (a logistic node) by Newton's
+method on an engine.
+
 A table of several sources gives a network in which the source F is a node, a root. Estimators that
 keep the sources apart make it the first parent of every node; the others leave it alone, so that
 evidence on it is always legal. A DAG that names F itself decides: exactly its children depend on
@@ -12,32 +16,34 @@ it, and nothing does if it has none. The distribution of F is the share of the r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from consilience import _check
 from consilience.data.table import Table
 from consilience.data.variable import Schema
-from consilience.distributions.categorical import Categorical
+from consilience.distributions import Categorical, Distribution
+from consilience.distributions.families import kinds
 from consilience.errors import DataError, GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
-from consilience.network.record import Record
-from consilience.parameters.dirichlet import Dirichlet
-from consilience.parameters.estimator import Estimator
-from consilience.parameters.hierarchical import HDMCS, HierarchicalPosterior
-from consilience.parameters.hierarchy import Hierarchy
-from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.pooling import (
-    Adaptive,
-    check_estimator,
-    evidence_of_pooling,
-    tied_sources,
+from consilience.parameters.choices import choices, has_new_source, kind_of, method_of
+from consilience.parameters.estimator import (
+    Estimator,
+    LogisticEstimator,
+    LogisticFit,
+    Regressor,
+    is_apart,
 )
+from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.sources import source_shares, with_new_source
-from consilience.parameters.stacked import StackedPosterior
+from consilience.parameters.story import record_of
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
-from consilience.statistics.request import Engine
+from consilience.statistics.moments import Moments
+from consilience.statistics.request import Engine, MomentRequest
+from consilience.statistics.together import Together
 
 __all__ = ["fit"]
 
@@ -45,15 +51,17 @@ __all__ = ["fit"]
 def fit(
     dag: DAG,
     rows: Table | Engine,
-    estimator: Estimator | None = None,
+    estimator: Estimator | Regressor | None = None,
     *,
+    gaussian: Regressor | None = None,
+    logistic: LogisticEstimator | None = None,
     memory_limit: float = MEMORY_LIMIT,
 ) -> Network:
-    """The network with this graph whose tables are estimated from the rows.
+    """The network with this graph whose local distributions are estimated from the rows.
 
     A row counts for a family if no variable of the family is missing in it; the record says how
-    many rows each family used and how many it could not, and how many parent states no row shows
-    (in each source, where the sources are kept apart).
+    many rows each family used and how many it could not, and how many parent states have too few
+    rows of their own (in each source, where the sources are kept apart).
 
     Parameters
     ----------
@@ -64,10 +72,18 @@ def fit(
         A table or an engine.
     estimator
         How counts become tables; by default ``Dirichlet(ess=1)`` for one source and
-        ``HDMCS(s=PerState(1))`` for several.
+        ``HDMCS(s=PerState(1))`` for several. It serves continuous children too if it can, as
+        ``MLE()`` does.
+    gaussian
+        How moments become the regressions of continuous children. By default it does with the
+        sources what the estimator of tables does: ``MLE()`` where they are pooled (or one),
+        ``HierarchicalGaussian()`` where they are tied, ``Separate(MLE())`` where they are apart.
+    logistic
+        How discrete children of continuous parents are fitted; by default ``LogisticRegression()``,
+        ``HierarchicalLogistic()`` or ``Separate(LogisticRegression())`` in the same way.
     memory_limit
-        Bytes of all counts; more are refused before they are allocated. Tables and posteriors come
-        on top, a few times as much.
+        Bytes of all counts, and of the moments of a family; more are refused before they are
+        allocated. Tables and posteriors come on top, a few times as much.
 
     Examples
     --------
@@ -76,66 +92,132 @@ def fit(
     >>> net = cs.fit(cs.DAG([("smoke", "cough")]), table, cs.MLE())
     >>> net["cough"].table.tolist()
     [[0.5, 0.5], [0.0, 1.0]]
+    >>> mixed = cs.read({"drug": ["a", "a", "b", "b"], "weight": [1.5, 2.5, 5.5, 4.5]})
+    >>> cs.fit(cs.DAG([("drug", "weight")]), mixed)["weight"].intercept.tolist()
+    [2.0, 5.0]
     """
     engine = engine_of(rows)
     schema = engine.schema
     _check_graph(dag, schema)
-    if estimator is None:
-        estimator = HDMCS() if _n_sources(schema) > 1 else Dirichlet()
-    check_estimator(estimator)
-    counts = _count(engine, dag, estimator, memory_limit)
-    if not counts or counts[0].n_rows.sum() == 0:
-        raise DataError("a network cannot be fitted to a table without rows.")
-    local = estimator.estimate(counts)
-    root = _source_root(engine, dag, estimator)
-    return Network.of(
-        [*root, *local],
-        source=root[0].child.name if root else None,
-        record=_record(estimator, counts, local),
+    source = "" if schema.source is None else schema.source.name
+    kind = {node: kind_of(dag, schema, node) for node in dag.nodes if node != source}
+    chosen = choices(
+        kind.values(),
+        _n_sources(schema),
+        estimator=estimator,
+        gaussian=gaussian,
+        logistic=logistic,
     )
+    task = _Task(engine, dag, source, kind, chosen, memory_limit)
+    counts, moments = task.counts(), task.moments()
+    if not (counts or moments) or _n_all_rows(counts, moments) == 0:
+        raise DataError("a network cannot be fitted to a table without rows.")
+    root = task.source_root()
+    fits = task.logistic_fits()
+    local = _estimated(chosen, counts, moments, fits)
+    return Network.of(
+        [*root, *(local[node] for node in kind)],
+        source=root[0].child.name if root else None,
+        record=record_of(method_of(chosen), chosen, list(kind), counts, moments, fits, local),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is to be fitted: families by kind, each with its estimator."""
+
+    engine: Engine
+    dag: DAG
+    source: str
+    kind: Mapping[str, str]
+    chosen: Mapping[str, Any]
+    memory_limit: float
+
+    def counts(self) -> list[Counts]:
+        """Counts of the discrete families; by source for those that differ by it."""
+        apart, together = self._families("table")
+        limit = self.memory_limit
+        counted = [
+            *count(self.engine, apart, by_source=True, memory_limit=limit),
+            *count(self.engine, together, memory_limit=limit),
+        ]
+        found = {counts.child.name: counts for counts in counted}
+        return [found[node] for node in self.kind if node in found]
+
+    def moments(self) -> list[Moments]:
+        """Moments of the families with a continuous child, in one pass over the rows."""
+        apart, together = self._families("regression")
+        schema = self.engine.schema
+        requests = []
+        for families, by_source in ((apart, True), (together, False)):
+            for family in families:
+                discrete, continuous = kinds(schema[name] for name in family.parents)
+                names = (*(variable.name for variable in continuous), family.child)
+                by = tuple(variable.name for variable in discrete)
+                requests.append(MomentRequest(names, by, by_source, self.memory_limit))
+        return self.engine.gather(Together(tuple(requests))) if requests else []
+
+    def logistic_fits(self) -> list[LogisticFit]:
+        """The fits of logistic nodes."""
+        apart, together = self._families("logistic")
+        if not (apart or together):
+            return []
+        estimator = self.chosen["logistic"]
+        return [
+            *(estimator.regress_states(self.engine, apart, by_source=True) if apart else []),
+            *(estimator.regress_states(self.engine, together) if together else []),
+        ]
+
+    def source_root(self) -> list[Categorical]:
+        """The distribution of the source node, if the network has one."""
+        source = self.engine.schema.source
+        if source is None:
+            return []
+        has_new = has_new_source(self.dag, self.source, self.chosen, self.kind)
+        is_apart_somewhere = any(map(is_apart, self.chosen.values()))
+        is_named = self.source in self.dag.nodes
+        if not (source.n_states > 1 or has_new or is_named or is_apart_somewhere):
+            return []
+        [counts] = count(self.engine, [Family(source.name)])
+        if has_new:
+            return [source_shares(with_new_source(source), counts.values[0, 0])]
+        return MLE().estimate([counts])
+
+    def _families(self, kind: str) -> tuple[list[Family], list[Family]]:
+        """Families of one kind: those whose sources are kept apart, and the others."""
+        nodes = [node for node, its in self.kind.items() if its == kind]
+        keeps_apart = bool(nodes) and is_apart(self.chosen[kind]) and self.source != ""
+        is_named = self.source in self.dag.nodes
+        dependent = set(self.dag.children(self.source) if is_named else nodes)
+        apart = [node for node in nodes if keeps_apart and node in dependent]
+        return (
+            [
+                Family(node, tuple(p for p in self.dag.parents(node) if p != self.source))
+                for node in apart
+            ],
+            [Family(node, self.dag.parents(node)) for node in nodes if node not in apart],
+        )
+
+
+def _estimated(
+    chosen: Mapping[str, Any],
+    counts: Sequence[Counts],
+    moments: Sequence[Moments],
+    fits: Sequence[LogisticFit],
+) -> dict[str, Distribution]:
+    """The local distribution of every node but the source."""
+    tables = chosen["table"].estimate(counts) if counts else []
+    regressions = chosen["regression"].regress(moments) if moments else []
+    every: list[Distribution] = [*tables, *regressions, *(one.distribution for one in fits)]
+    return {local.child.name: local for local in every}
+
+
+def _n_all_rows(counts: Sequence[Counts], moments: Sequence[Moments]) -> float:
+    return float((counts[0].n_rows if counts else moments[0].n_rows).sum())
 
 
 def _n_sources(schema: Schema) -> int:
     return 0 if schema.source is None else schema.source.n_states
-
-
-def _count(engine: Engine, dag: DAG, estimator: Estimator, memory_limit: float) -> list[Counts]:
-    """Counts of all nodes but the source, in order; by source for the families that differ by
-    it.
-    """
-    source = "" if engine.schema.source is None else engine.schema.source.name
-    nodes = [node for node in dag.nodes if node != source]
-    keeps_apart = getattr(estimator, "by_source", False) and source != ""
-    dependent = set(dag.children(source) if source in dag.nodes else nodes)
-    apart = [node for node in nodes if keeps_apart and node in dependent]
-    families = {
-        node: Family(
-            node, tuple(p for p in dag.parents(node) if not (node in apart and p == source))
-        )
-        for node in nodes
-    }
-    together = [node for node in nodes if node not in apart]
-    counted = [
-        *count(engine, [families[n] for n in apart], by_source=True, memory_limit=memory_limit),
-        *count(engine, [families[n] for n in together], memory_limit=memory_limit),
-    ]
-    found = {counts.child.name: counts for counts in counted}
-    return [found[node] for node in nodes]
-
-
-def _source_root(engine: Engine, dag: DAG, estimator: Estimator) -> list[Categorical]:
-    """The distribution of the source node, if the network has one."""
-    source = engine.schema.source
-    is_named = source is not None and source.name in dag.nodes
-    adds_new = getattr(estimator, "adds_new_source", False)
-    keeps_apart = getattr(estimator, "by_source", False)
-    if source is None or not (source.n_states > 1 or adds_new or is_named or keeps_apart):
-        return []
-    [counts] = count(engine, [Family(source.name)])
-    is_plain_parent = is_named and bool(dag.children(source.name)) and not keeps_apart
-    if adds_new and not is_plain_parent:
-        return [source_shares(with_new_source(source), counts.values[0, 0])]
-    return MLE().estimate([counts])
 
 
 def _check_graph(dag: DAG, schema: Schema) -> None:
@@ -154,57 +236,3 @@ def _check_graph(dag: DAG, schema: Schema) -> None:
             f"{dag.parents(source)[0]!r} -> {source!r}.",
             arc=(dag.parents(source)[0], source),
         )
-
-
-def _record(estimator: Estimator, counts: Sequence[Counts], local: Sequence[Categorical]) -> Record:
-    incomplete = {c.child.name: float(c.n_incomplete.sum()) for c in counts}
-    posteriors = {one.child.name: one.posterior for one in local}
-    tied = {
-        c.child.name: tied_sources(c, estimator, posteriors[c.child.name])
-        for c in counts
-        if len(c.sources) > 1
-    }
-    notes = []
-    if any(incomplete.values()):
-        notes.append(
-            "Rows with a gap were left out family by family (available cases); that is sound only "
-            "if values are missing completely at random."
-        )
-    rough = [
-        name
-        for name, posterior in posteriors.items()
-        if isinstance(posterior, HierarchicalPosterior | StackedPosterior)
-        and not posterior.is_exact
-    ]
-    if rough:
-        notes.append(
-            "Solved by collapsed variational Bayes, not exactly, because their counts are "
-            f"fractional or too large: {_check.listed(rough)}."
-        )
-    return Record(
-        method=repr(estimator),
-        n_rows={c.child.name: float(c.n_complete.sum()) for c in counts},
-        n_incomplete=incomplete,
-        unidentified={c.child.name: _n_unseen(c) for c in counts},
-        pooling={name: evidence_of_pooling(hierarchy) for name, hierarchy in tied.items()},
-        notes=(*notes, *_note_on_evidence(estimator, tied)),
-    )
-
-
-def _note_on_evidence(estimator: Estimator, tied: Mapping[str, Hierarchy]) -> list[str]:
-    """What to know about the evidence of pooling where it is not exact."""
-    bounded = [name for name, hierarchy in tied.items() if not all(hierarchy.is_exact)]
-    if not bounded:
-        return []
-    use = ", and so do the weights of the tables" if isinstance(estimator, Adaptive) else ""
-    return [
-        "The evidence of pooling compares a variational lower bound for tied sources with exact "
-        f"numbers for pooled and separate ones{use}, because counts are fractional or too large: "
-        f"{_check.listed(bounded)}."
-    ]
-
-
-def _n_unseen(counts: Counts) -> int:
-    """Parent states that no row shows, in each source if the counts are by source."""
-    n_seen = int((counts.table.sum(axis=2) > 0).sum())
-    return counts.table.shape[0] * counts.n_parent_states - n_seen

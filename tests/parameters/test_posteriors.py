@@ -7,6 +7,7 @@ import pytest
 from source_tables import DAG, table_of
 
 import consilience as cs
+from consilience.errors import ModelError
 from consilience.parameters.hierarchy import solve, solve_each
 
 # Counts of p -> x in two sources; nobody has seen p1: (sources, states of p, of x).
@@ -45,6 +46,34 @@ def test_draws_are_distributions_at_every_strength(s, alpha0):
         np.testing.assert_allclose(one["x"].table.sum(axis=-1), 1, rtol=1e-12)
 
 
+# Counts of p -> x in two sources: gaps, one row in all, and a hundred thousand beside none.
+SPARSE = np.array([[[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]]])
+SKEWED = np.array([[[100_000, 0, 0], [0, 0, 1]], [[0, 50_000, 1], [0, 0, 0]]])
+
+
+@pytest.mark.parametrize("s", [1e-3, 1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("counts", [UNSEEN, SPARSE, SKEWED, UNSEEN / 4], ids=list("abcd"))
+def test_a_weak_tie_of_joint_states_leaves_everything_finite_and_possible(counts, s):
+    net = fitted(cs.HDMJS(s=s), counts)
+    table, posterior = net["x"].table, net["x"].posterior
+    assert table.min() > 0
+    np.testing.assert_allclose(table.sum(axis=-1), 1, rtol=1e-12)
+    variance = posterior.variance()
+    assert ((variance >= 0) & (variance <= 0.2501)).all()  # at most that of a fair coin
+    low, high = posterior.interval(0.9)
+    assert ((low >= 0) & (low <= high) & (high <= 1)).all()
+    for one in cs.draws(net, 30, seed=3):
+        np.testing.assert_allclose(one["x"].table.sum(axis=-1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("s", [1e-3, 1e-6])
+def test_variances_of_joint_states_are_those_of_the_draws_with_a_weak_tie(s):
+    net = fitted(cs.HDMJS(s=s))
+    drawn = np.stack([one["x"].table for one in cs.draws(net, 800, seed=5)])
+    # Of 800 draws of a coin the variance has a standard error of at most 0.25 sqrt(2 / 800).
+    np.testing.assert_allclose(drawn.var(axis=0), net["x"].posterior.variance(), atol=0.04)
+
+
 def test_a_state_is_drawn_in_proportion_to_its_share_of_the_base():
     net = fitted(cs.HDMJS(s=1e-9), np.array([[[60, 20, 20], [0, 0, 1]]]))
     drawn = np.mean([one["x"].table[1, 1] for one in cs.draws(net, 1500, seed=2)], axis=0)
@@ -64,6 +93,26 @@ def test_separate_keeps_every_posterior():
     assert posterior.is_exact
     [drawn] = cs.draws(net, 1, seed=1)
     np.testing.assert_allclose(drawn["x"].table.sum(axis=-1), 1)
+
+
+@pytest.mark.parametrize("inner", [cs.HDS(), cs.HDMCS(s=2.0), cs.HDMJS()], ids=repr)
+def test_pooled_keeps_the_posterior_of_all_rows_together(inner):
+    net = fitted(cs.Pooled(inner))
+    together = fitted(cs.Pooled(inner), UNSEEN.sum(axis=0, keepdims=True))
+    for name in ("p", "x"):
+        posterior, expected = net[name].posterior, together[name].posterior
+        np.testing.assert_array_equal(posterior.variance(), expected.variance())
+    low, high = cs.intervals(net, "x", level=0.9)
+    assert ((low <= net["x"].table) & (net["x"].table <= high)).all()
+    [drawn] = cs.draws(net, 1, seed=1)
+    np.testing.assert_allclose(drawn["x"].table.sum(axis=-1), 1)
+
+
+@pytest.mark.parametrize("outer", [cs.Pooled, cs.Separate])
+def test_an_estimator_without_a_posterior_has_none_inside_another(outer):
+    net = fitted(outer(cs.MLE()))
+    with pytest.raises(ModelError, match="'x' has no posterior"):
+        cs.intervals(net, "x")
 
 
 def test_separate_says_which_tables_were_not_solved_exactly():

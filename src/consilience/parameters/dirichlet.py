@@ -69,6 +69,11 @@ class Dirichlet:
             if (size := getattr(self, name)) is not None
         }
         _check.positive("Dirichlet", **sizes)
+        if self.tables is not None and not isinstance(self.tables, Mapping):
+            raise InputError(
+                f"Dirichlet: tables must map children to prior counts, got {self.tables!r}.",
+                parameter="tables",
+            )
         ways = [*sizes, *(["tables"] if self.tables is not None else [])]
         if len(ways) > 1:
             raise InputError(f"Dirichlet: say the prior in one way, not in {_check.listed(ways)}.")

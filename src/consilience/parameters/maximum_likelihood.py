@@ -3,7 +3,8 @@ r"""Maximum likelihood.
 .. math:: \hat\theta_{jk} = \frac{N_{jk}}{N_j}
 
 A parent state that was never seen has no estimate; its row is uniform, and the record of the fit
-counts such rows.
+counts such rows. A continuous child has a least-squares regression for each joint state of its
+discrete parents (``regression.py``), with its residual variance divided by n - p, or by n.
 """
 
 from __future__ import annotations
@@ -12,22 +13,64 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from consilience._typing import Floats
 from consilience.distributions.categorical import Categorical, proportions
+from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.parameters.regression import (
+    linear_gaussian,
+    notes_on_regressions,
+    regressions,
+)
 from consilience.statistics.counts import Counts
+from consilience.statistics.moments import Moments
 
 __all__ = ["MLE", "pooled_rows", "shaped"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MLE:
-    """Relative frequencies, pooled over the sources; it has no posterior."""
+    """Relative frequencies and least squares, pooled over the sources; it has no posterior.
 
+    Parameters
+    ----------
+    unbiased
+        Whether the variances of continuous children are divided by n - p, p the number of
+        coefficients; otherwise by n, which maximizes the likelihood.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> rows = cs.read({"dose": [0.5, 1.5, 2.5], "effect": [1.5, 2.5, 6.5]})
+    >>> net = cs.fit(cs.DAG([("dose", "effect")]), rows, cs.MLE())
+    >>> net["effect"].parameters.round(4)  # intercept, slope, sd
+    array([-0.25  ,  2.5   ,  1.2247])
+    """
+
+    unbiased: bool = True
     by_source: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return "MLE()" if self.unbiased else "MLE(unbiased=False)"
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family."""
         return [shaped(counts, proportions(pooled_rows(counts))) for counts in families]
+
+    def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
+        """The local distribution of each family with a continuous child."""
+        return [self._regression(moments.pooled()) for moments in families]
+
+    def notes(self, families: Sequence[Moments]) -> list[str]:
+        """What to know about the regressions: borrowed, of deficient rank, or exact."""
+        return notes_on_regressions(families)
+
+    def _regression(self, moments: Moments) -> LinearGaussian:
+        fits = regressions(moments)
+        coefficients = np.concatenate([fits.intercept[:, None], fits.coefficients], axis=1)
+        sd = np.sqrt(fits.variance(unbiased=self.unbiased))
+        return linear_gaussian(moments, None, coefficients, sd)
 
 
 def pooled_rows(counts: Counts) -> Floats:

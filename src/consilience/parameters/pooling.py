@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln, softmax
@@ -24,8 +24,9 @@ from scipy.special import gammaln, softmax
 from consilience import _check
 from consilience._typing import Floats
 from consilience.distributions.categorical import Categorical, Posterior
-from consilience.errors import InputError
-from consilience.parameters.estimator import Estimator
+from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.errors import DataError, InputError
+from consilience.parameters.estimator import METHODS, Choice, LogisticFit
 from consilience.parameters.hierarchical import (
     HDMCS,
     HDMJS,
@@ -38,6 +39,9 @@ from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.stacked import stacked
 from consilience.parameters.strength import ONE_PER_STATE, Strength, check_strength
 from consilience.statistics.counts import Counts
+from consilience.statistics.family import Family
+from consilience.statistics.moments import Moments
+from consilience.statistics.request import Engine
 
 __all__ = [
     "Adaptive",
@@ -51,9 +55,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """Any estimator on the rows of all sources together."""
+    """Any estimator on the rows of all sources together; it serves the kinds that one serves."""
 
-    estimator: Estimator
+    estimator: Choice
     by_source: ClassVar[bool] = False
     adds_new_source: ClassVar[bool] = False
 
@@ -62,14 +66,33 @@ class Pooled:
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, without the source."""
-        return self.estimator.estimate([counts.pooled() for counts in families])
+        return _inner(self).estimate([counts.pooled() for counts in families])
+
+    def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
+        """The local distribution of each family with a continuous child, without the source."""
+        return _inner(self).regress([moments.pooled() for moments in families])
+
+    def regress_states(
+        self, engine: Engine, families: Sequence[Family], *, by_source: bool = False
+    ) -> list[LogisticFit]:
+        """The fits of logistic families, without the source."""
+        return _inner(self).regress_states(engine, families, by_source=False)
+
+    def notes(self, families: Sequence[Moments]) -> list[str]:
+        """What to know about the regressions."""
+        inner = self.estimator
+        return inner.notes([m.pooled() for m in families]) if hasattr(inner, "notes") else []
 
 
 @dataclass(frozen=True, slots=True)
 class Separate:
-    """Any estimator on each source by itself; the source is the first parent of every node."""
+    """Any estimator on each source by itself; the source is the first parent of every node.
 
-    estimator: Estimator
+    It serves the kinds of families that the estimator serves, and says nothing about a source
+    never seen.
+    """
+
+    estimator: Choice
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = False
 
@@ -80,15 +103,59 @@ class Separate:
         """The local distribution of each family, one slice of its table a source."""
         n_sources = max((len(counts.sources) for counts in families), default=0)
         if n_sources == 0:
-            return self.estimator.estimate(families)
+            return _inner(self).estimate(families)
         by_source = [
-            self.estimator.estimate([_slice(counts, f) for counts in families])
+            _inner(self).estimate([_slice(counts, f) for counts in families])
             for f in range(n_sources)
         ]
         return [
             _stacked(counts, [tables[i] for tables in by_source])
             for i, counts in enumerate(families)
         ]
+
+    def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
+        """The local distribution of each family with a continuous child, a slice a source.
+
+        Raises
+        ------
+        DataError
+            If a source has too few rows for the estimator.
+        """
+        return [self._regression(moments) for moments in families]
+
+    def regress_states(
+        self, engine: Engine, families: Sequence[Family], *, by_source: bool = True
+    ) -> list[LogisticFit]:
+        """The fits of logistic families, a slice a source."""
+        return _inner(self).regress_states(engine, families, by_source=by_source)
+
+    def notes(self, families: Sequence[Moments]) -> list[str]:
+        """What to know about the regressions, sources and joint states together."""
+        if not hasattr(self.estimator, "notes"):
+            return []
+        parts = [
+            _moments_of(moments, f) for moments in families for f in range(len(moments.weight))
+        ]
+        return list(self.estimator.notes(parts))
+
+    def _regression(self, moments: Moments) -> LinearGaussian:
+        if moments.source is None:
+            return _inner(self).regress([moments])[0]
+        parts = []
+        for f, source in enumerate(moments.source.discrete_states):
+            try:
+                parts += _inner(self).regress([_moments_of(moments, f)])
+            except DataError as problem:
+                message = f"source {source!r}: {problem.message}"
+                raise DataError(message, **problem.culprits, source=source) from problem
+        return LinearGaussian(
+            parts[0].child,
+            (moments.source, *parts[0].given),
+            np.stack([part.intercept for part in parts]),
+            np.stack([part.coefficients for part in parts]),
+            np.stack([part.sd for part in parts]),
+            stacked([part.posterior for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +203,7 @@ class Adaptive:
 
 
 def tied_sources(
-    counts: Counts, estimator: Estimator, posterior: Posterior | None = None
+    counts: Counts, estimator: Choice, posterior: Posterior | None = None
 ) -> Hierarchy:
     """The hierarchy in which the sources of a family share a base for each parent state.
 
@@ -162,16 +229,24 @@ def evidence_of_pooling(tied: Hierarchy) -> Mapping[str, float]:
     }
 
 
-def check_estimator(estimator: object) -> None:
-    """Refuse what is no estimator, such as the class of one."""
-    if isinstance(estimator, type) or not hasattr(estimator, "estimate"):
+def check_estimator(
+    estimator: object, what: str = "estimator", *, parameter: str = "estimator"
+) -> None:
+    """Refuse what is no estimator, such as the class of one; ``what`` begins the message."""
+    is_choice = any(hasattr(estimator, method) for method in METHODS.values())
+    if isinstance(estimator, type) or not is_choice:
         raise InputError(
-            f"estimator must be a choice such as cs.Dirichlet() or cs.MLE(), got {estimator!r}.",
-            parameter="estimator",
+            f"{what} must be a choice such as cs.Dirichlet() or cs.MLE(), got {estimator!r}.",
+            parameter=parameter,
         )
 
 
-def _tie_of(estimator: Estimator) -> tuple[Strength, float]:
+def _inner(wrapper: Pooled | Separate) -> Any:
+    """The wrapped estimator, which serves the kind of family it is asked for (:func:`serves`)."""
+    return wrapper.estimator
+
+
+def _tie_of(estimator: Choice) -> tuple[Strength, float]:
     """How strongly an estimator ties the sources, and the prior of their base."""
     if isinstance(estimator, Pooled | Separate):
         return _tie_of(estimator.estimator)
@@ -203,6 +278,14 @@ def _slice(counts: Counts, f: int) -> Counts:
         counts.scale,
         counts.seen,
     )
+
+
+def _moments_of(moments: Moments, f: int) -> Moments:
+    if moments.source is None:
+        return moments
+    part = slice(f, f + 1)
+    arrays = (moments.weight, moments.mean, moments.scatter, moments.n_rows)
+    return Moments(moments.names, moments.given, None, *(array[part] for array in arrays))
 
 
 def _stacked(counts: Counts, parts: Sequence[Categorical]) -> Categorical:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.data.variable import Variable
+from consilience.data.variable import NEW_SOURCE, Variable
 from consilience.distributions.categorical import Categorical, Posterior
 from consilience.errors import DataError
 from consilience.statistics.counts import Counts
 
-__all__ = ["NEW_SOURCE", "by_source_table", "source_node", "source_shares", "with_new_source"]
-
-NEW_SOURCE = "new_source"
-"""The reserved state of the source node for a source never seen."""
+__all__ = ["by_source_table", "source_node", "source_shares", "with_new_source"]
 
 
 def source_node(counts: Counts) -> Variable | None:

@@ -1,0 +1,137 @@
+r"""Which estimator serves which kind of family, and what follows for the source node.
+
+An estimator serves the kinds it has a method for. What is not said follows the tables' estimator:
+if that one pools the sources, keeps them apart or ties them, so do the others.
+
+===================== =================== ==================== ===========================
+sources               tables              regressions          logistic nodes
+===================== =================== ==================== ===========================
+one                   Dirichlet(ess=1)    MLE()                LogisticRegression()
+several               HDMCS()             HierarchicalGaussian HierarchicalLogistic
+===================== =================== ==================== ===========================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from consilience.data.variable import Schema
+from consilience.errors import InputError
+from consilience.graph.dag import DAG
+from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.estimator import METHODS, is_apart, is_for_new_sources, serves
+from consilience.parameters.hierarchical import HDMCS
+from consilience.parameters.hierarchical_gaussian import HierarchicalGaussian
+from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
+from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import Separate, check_estimator
+
+__all__ = ["choices", "has_new_source", "kind_of", "method_of"]
+
+KEYWORDS = {"table": "estimator", "regression": "gaussian", "logistic": "logistic"}
+EXAMPLES = {
+    "table": "cs.Dirichlet() or cs.HDMCS()",
+    "regression": "cs.MLE(), cs.NormalInverseGamma() or cs.HierarchicalGaussian()",
+    "logistic": "cs.LogisticRegression() or cs.HierarchicalLogistic()",
+}
+
+
+def kind_of(dag: DAG, schema: Schema, node: str) -> str:
+    """The kind of a node's family: a key of ``METHODS``."""
+    if schema[node].is_continuous:
+        return "regression"
+    has_continuous = any(schema[parent].is_continuous for parent in dag.parents(node))
+    return "logistic" if has_continuous else "table"
+
+
+def choices(
+    kinds: Iterable[str],
+    n_sources: int,
+    *,
+    estimator: Any = None,
+    gaussian: Any = None,
+    logistic: Any = None,
+) -> dict[str, Any]:
+    """The estimator of each kind of family that occurs; by default the one that the tables'
+    estimator suggests.
+    """
+    said = {"table": estimator, "regression": gaussian, "logistic": logistic}
+    for kind, choice in said.items():
+        if choice is not None:
+            _check_choice(kind, choice)
+    occurring = [kind for kind in METHODS if kind in set(kinds)]
+    if estimator is not None and not any(serves(estimator, kind) for kind in occurring):
+        raise InputError(
+            f"estimator {estimator!r} serves no family of this graph, whose families need "
+            f"{' and '.join(EXAMPLES[kind] for kind in occurring)}.",
+            parameter="estimator",
+        )
+    is_table = estimator is not None and serves(estimator, "table")
+    tables = estimator if is_table else HDMCS() if n_sources > 1 else Dirichlet()
+    lead = tables if estimator is None else estimator
+    return {kind: _chosen(kind, said[kind], estimator, tables, lead) for kind in occurring}
+
+
+def method_of(chosen: Mapping[str, Any]) -> str:
+    """The estimators in words, for the record."""
+    different = list(dict.fromkeys(map(repr, chosen.values())))
+    if len(different) == 1:
+        return different[0]
+    return ", ".join(f"{KEYWORDS[kind]}={choice!r}" for kind, choice in chosen.items())
+
+
+def has_new_source(
+    dag: DAG, source: str, chosen: Mapping[str, Any], kind: Mapping[str, str]
+) -> bool:
+    """Whether the source node has the reserved state for a source never seen.
+
+    It has if an estimator adds it and no family depends on the source in a way that says nothing
+    about new ones (``kind`` are the kinds of all nodes but the source).
+
+    Raises
+    ------
+    InputError
+        If some families depend on the source in the one way and some in the other.
+    """
+    dependent = set(dag.children(source) if source in dag.nodes else kind)
+    extended: list[str] = []
+    plain: list[str] = []
+    for node in kind:
+        choice = chosen[kind[node]]
+        if node in dependent and is_apart(choice):
+            (extended if is_for_new_sources(choice) else plain).append(node)
+        elif source in dag.parents(node):
+            plain.append(node)
+    if extended and plain:
+        raise InputError(
+            f"{chosen[kind[extended[0]]]!r} gives {extended[0]!r} a distribution for a source "
+            f"never seen, but {chosen[kind[plain[0]]]!r} gives {plain[0]!r} none. Choose for "
+            "tables, gaussian= and logistic= estimators that all do or all do not.",
+            variable=plain[0],
+        )
+    return not plain and any(map(is_for_new_sources, chosen.values()))
+
+
+def _check_choice(kind: str, choice: Any) -> None:
+    check_estimator(choice, KEYWORDS[kind], parameter=KEYWORDS[kind])
+    if kind != "table" and not serves(choice, kind):
+        raise InputError(
+            f"{KEYWORDS[kind]} must be a choice such as {EXAMPLES[kind]}, got {choice!r}.",
+            parameter=KEYWORDS[kind],
+        )
+
+
+def _chosen(kind: str, said: Any, estimator: Any, tables: Any, lead: Any) -> Any:
+    if kind == "table":
+        return tables
+    if said is not None:
+        return said
+    if estimator is not None and serves(estimator, kind):
+        return estimator
+    plain: Any = MLE() if kind == "regression" else LogisticRegression()
+    if not is_apart(lead):
+        return plain
+    if not is_for_new_sources(lead):
+        return Separate(plain)
+    return HierarchicalGaussian() if kind == "regression" else HierarchicalLogistic()

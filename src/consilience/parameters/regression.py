@@ -1,0 +1,217 @@
+r"""Least squares from centred moments, one regression for each joint state of the discrete parents.
+
+With the moments of the continuous parents :math:`z` and the child :math:`x` over :math:`n` rows,
+
+.. math::
+    \hat\beta = S_{zz}^{-1} S_{zx}, \qquad \hat\beta_0 = \bar x - \hat\beta^\top \bar z, \qquad
+    \hat\sigma^2 = \frac{S_{xx} - \hat\beta^\top S_{zx}}{n - p}, \quad p = 1 + \#\text{parents} .
+
+The equations are solved on the scale of correlations. Parents that are constant or collinear (an
+eigenvalue of their correlations below about 1e-12, more where the digits of large means are lost)
+have no unique coefficients: the fit is then the one of smallest norm on that scale, and p counts
+the rank only. A joint state with at most p rows borrows the regression of all joint states
+together.
+
+The moments have the names ``(*continuous parents, child)``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Bools, Floats, Integers
+from consilience.data.variable import Variable
+from consilience.distributions.categorical import Posterior
+from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.errors import DataError
+from consilience.statistics.moments import Moments
+
+__all__ = [
+    "Regressions",
+    "least_squares",
+    "linear_gaussian",
+    "notes_on_regressions",
+    "over_states",
+    "regressions",
+    "smallest_eigenvalue",
+]
+
+COLLINEAR = 1e-12  # smallest eigenvalue of correlations that counts as different from zero
+EXACT = 1e-14  # share of the child's scatter, for each parent, that rounding alone leaves
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regressions:
+    """Least squares in each group of rows; all arrays begin with the axes of the groups.
+
+    Parameters
+    ----------
+    intercept, coefficients
+        The fits.
+    residual
+        Sum of squares that the fit leaves.
+    weight
+        Number of rows.
+    rank
+        Number of coefficients that the rows determine, the intercept included.
+    is_borrowed
+        Where the fit is that of all joint states together.
+    """
+
+    intercept: Floats
+    coefficients: Floats
+    residual: Floats
+    weight: Floats
+    rank: Integers
+    is_borrowed: Bools
+
+    def variance(self, *, unbiased: bool) -> Floats:
+        """Residual variance with denominator n - p, or n."""
+        freedom = self.weight - self.rank if unbiased else self.weight
+        return np.asarray(self.residual / freedom)
+
+
+def regressions(moments: Moments) -> Regressions:
+    """The regression of each joint state; too few rows borrow that of all states together.
+
+    The moments must be pooled over the sources.
+
+    Raises
+    ------
+    DataError
+        If all joint states together have too few rows.
+    """
+    p, child, weight = len(moments.names), moments.names[-1], moments.weight[0]
+    if weight.sum() <= p:
+        raise DataError(
+            f"the family of {child!r} has {weight.sum():g} complete rows; its regression on "
+            f"{_check.listed(moments.names[:-1])} needs more than {p}. Use fewer parents, or an "
+            "estimator with a prior such as cs.NormalInverseGamma().",
+            variable=child,
+        )
+    own = least_squares(weight, moments.mean[0], moments.scatter[0])
+    is_short = weight <= p
+    if not is_short.any():
+        return own
+    total = over_states(moments)
+    all_states = least_squares(total.weight[0], total.mean[0], total.scatter[0])
+
+    def chosen(name: str) -> Floats:
+        mine, theirs = getattr(own, name), getattr(all_states, name)
+        return np.where(is_short.reshape(-1, *[1] * (mine.ndim - 1)), theirs, mine)
+
+    return Regressions(
+        chosen("intercept"),
+        chosen("coefficients"),
+        chosen("residual"),
+        chosen("weight"),
+        chosen("rank").astype(np.int64),
+        is_short,
+    )
+
+
+def least_squares(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
+    """Least squares of the last variable on the others, in groups along the first axes."""
+    scale = np.sqrt(np.einsum("...kk->...k", scatter))
+    size = np.sqrt(np.maximum(weight, 1.0))[..., None] * np.abs(mean)
+    is_constant = scale <= 8 * EPS * size
+    one = np.where(is_constant, 1.0, scale)
+    correlation = scatter / (one[..., :, None] * one[..., None, :])
+    correlation = np.where(is_constant[..., :, None] | is_constant[..., None, :], 0.0, correlation)
+    zz, zx = correlation[..., :-1, :-1], correlation[..., :-1, -1]
+    values, vectors = np.linalg.eigh(zz)
+    is_kept = values > smallest_eigenvalue(weight, mean, scatter)[..., None]
+    along = np.einsum("...ki,...k->...i", vectors, zx)
+    along = np.divide(along, values, out=np.zeros_like(along), where=is_kept)
+    standardized = np.einsum("...ki,...i->...k", vectors, along)
+    left = 1.0 - (standardized * zx).sum(axis=-1)
+    is_exact = (left <= EXACT * mean.shape[-1]) | is_constant[..., -1]
+    coefficients = standardized * one[..., -1:] / one[..., :-1]
+    return Regressions(
+        mean[..., -1] - (coefficients * mean[..., :-1]).sum(axis=-1),
+        coefficients,
+        np.where(is_exact, 0.0, left * scatter[..., -1, -1]),
+        weight,
+        1 + is_kept.sum(axis=-1),
+        np.zeros(weight.shape, bool),
+    )
+
+
+def smallest_eigenvalue(weight: Floats, mean: Floats, scatter: Floats) -> Floats:
+    """The eigenvalue of the parents' correlations below which they are collinear, for each group.
+
+    It grows with the digits that large means take from the scatter.
+    """
+    scale = np.sqrt(np.einsum("...kk->...k", scatter))[..., :-1]
+    size = np.sqrt(np.maximum(weight, 1.0))[..., None] * np.abs(mean[..., :-1])
+    noise = np.divide(size, scale, out=np.zeros_like(size), where=scale > 8 * EPS * size)
+    return np.minimum(COLLINEAR + 4 * EPS * noise.max(axis=-1, initial=0.0), 1e-6)
+
+
+def over_states(moments: Moments) -> Moments:
+    """The moments of all joint discrete states together, by source if they were."""
+    weight, mean, scatter = (
+        array.swapaxes(0, 1) for array in (moments.weight, moments.mean, moments.scatter)
+    )
+    no_rows = np.zeros(len(weight))
+    total = Moments(moments.names, (), None, weight, mean, scatter, no_rows).pooled()
+    weight, mean, scatter = (
+        array.swapaxes(0, 1) for array in (total.weight, total.mean, total.scatter)
+    )
+    return Moments(moments.names, (), moments.source, weight, mean, scatter, moments.n_rows)
+
+
+def linear_gaussian(
+    moments: Moments,
+    source: Variable | None,
+    coefficients: Floats,
+    sd: Floats,
+    posterior: Posterior | None = None,
+) -> LinearGaussian:
+    """The local distribution of a family.
+
+    ``coefficients`` have the intercept first and, like ``sd``, begin with an axis of sources if
+    ``source`` is given and an axis of joint states.
+    """
+    discrete = (*(() if source is None else (source,)), *moments.given)
+    shape = [variable.n_states for variable in discrete]
+    every = coefficients.reshape(*shape, len(moments.names))
+    return LinearGaussian(
+        Variable(moments.names[-1]),
+        (*discrete, *map(Variable, moments.names[:-1])),
+        every[..., 0],
+        every[..., 1:],
+        sd.reshape(shape),
+        posterior,
+    )
+
+
+def notes_on_regressions(families: Sequence[Moments]) -> list[str]:
+    """What a reader should know about these regressions, in which the sources are pooled.
+
+    Numbers of joint states of families with the same child are added up.
+    """
+    short, rankless, exact = Counter[str](), Counter[str](), Counter[str]()
+    n_states = Counter[str]()
+    for moments in families:
+        fits, child = regressions(moments.pooled()), moments.names[-1]
+        n_states[child] += len(fits.weight)
+        short[child] += int(fits.is_borrowed.sum())
+        rankless[child] += int((fits.rank < len(moments.names)).sum())
+        exact[child] += int((~fits.is_borrowed & (fits.residual == 0)).sum())
+    said = {
+        "Too few rows for a regression of their own; the one of all joint states was taken": short,
+        "Constant or collinear parents; the coefficients are those of smallest norm": rankless,
+        "The parents determine the child and its sd is zero": exact,
+    }
+    return [
+        f"{text}, in these families and numbers of joint discrete states: {listed}."
+        for text, found in said.items()
+        if (listed := ", ".join(f"{k!r} ({n} of {n_states[k]})" for k, n in found.items() if n))
+    ]

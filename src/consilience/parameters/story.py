@@ -1,0 +1,131 @@
+"""The record of a fit: rows used and left out, parent states without rows, evidence, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from consilience import _check
+from consilience.distributions import Distribution
+from consilience.network.record import Record
+from consilience.parameters.estimator import LogisticFit
+from consilience.parameters.hierarchical import HierarchicalPosterior
+from consilience.parameters.hierarchy import Hierarchy
+from consilience.parameters.pooling import Adaptive, evidence_of_pooling, tied_sources
+from consilience.parameters.regression_evidence import evidence_of_pooled_regressions
+from consilience.parameters.stacked import StackedPosterior
+from consilience.statistics.counts import Counts
+from consilience.statistics.moments import Moments
+
+__all__ = ["record_of"]
+
+
+def record_of(
+    method: str,
+    chosen: Mapping[str, Any],
+    order: Sequence[str],
+    counts: Sequence[Counts],
+    moments: Sequence[Moments],
+    fits: Sequence[LogisticFit],
+    local: Mapping[str, Distribution],
+) -> Record:
+    """The story of a fit; ``order`` are the nodes in the order of the record."""
+    n_rows = {
+        **{c.child.name: float(c.n_complete.sum()) for c in counts},
+        **{m.names[-1]: float(m.weight.sum()) for m in moments},
+        **{f.distribution.child.name: f.n_rows for f in fits},
+    }
+    incomplete = {
+        **{c.child.name: float(c.n_incomplete.sum()) for c in counts},
+        **{m.names[-1]: float(m.n_incomplete.sum()) for m in moments},
+        **{f.distribution.child.name: f.n_incomplete for f in fits},
+    }
+    unidentified = {
+        **{c.child.name: _n_unseen(c) for c in counts},
+        **{m.names[-1]: int((m.weight <= len(m.names)).sum()) for m in moments},
+        **{f.distribution.child.name: f.unidentified for f in fits},
+    }
+    tied = {
+        c.child.name: tied_sources(c, chosen["table"], local[c.child.name].posterior)
+        for c in counts
+        if len(c.sources) > 1
+    }
+    return Record(
+        method=method,
+        n_rows={node: n_rows[node] for node in order},
+        n_incomplete={node: incomplete[node] for node in order},
+        unidentified={node: unidentified[node] for node in order},
+        pooling={
+            **{name: evidence_of_pooling(hierarchy) for name, hierarchy in tied.items()},
+            **_evidence_of_regressions(moments),
+        },
+        notes=(
+            *_notes_on_gaps(incomplete),
+            *_notes_on_tables(chosen.get("table"), tied, local),
+            *_notes_on_regressions(chosen.get("regression"), moments),
+            *_notes_on_logistic(fits),
+        ),
+    )
+
+
+def _evidence_of_regressions(moments: Sequence[Moments]) -> dict[str, Mapping[str, float]]:
+    several = (m for m in moments if m.source is not None and m.source.n_states > 1)
+    found = {m.names[-1]: evidence_of_pooled_regressions(m) for m in several}
+    return {name: evidence for name, evidence in found.items() if evidence}
+
+
+def _notes_on_gaps(incomplete: Mapping[str, float]) -> list[str]:
+    if not any(incomplete.values()):
+        return []
+    return [
+        "Rows with a gap were left out family by family (available cases); that is sound only "
+        "if values are missing completely at random."
+    ]
+
+
+def _notes_on_tables(
+    estimator: Any, tied: Mapping[str, Hierarchy], local: Mapping[str, Distribution]
+) -> list[str]:
+    """What to know about hierarchies, and about their evidence, where they are not exact."""
+    notes = []
+    rough = [
+        name
+        for name, one in local.items()
+        if isinstance(one.posterior, HierarchicalPosterior | StackedPosterior)
+        and not one.posterior.is_exact
+    ]
+    if rough:
+        notes.append(
+            "Solved by collapsed variational Bayes, not exactly, because their counts are "
+            f"fractional or too large: {_check.listed(rough)}."
+        )
+    bounded = [name for name, hierarchy in tied.items() if not all(hierarchy.is_exact)]
+    if bounded:
+        use = ", and so do the weights of the tables" if isinstance(estimator, Adaptive) else ""
+        notes.append(
+            "The evidence of pooling compares a variational lower bound for tied sources with "
+            f"exact numbers for pooled and separate ones{use}, because counts are fractional or "
+            f"too large: {_check.listed(bounded)}."
+        )
+    return notes
+
+
+def _notes_on_regressions(estimator: Any, moments: Sequence[Moments]) -> list[str]:
+    return list(estimator.notes(moments)) if moments and hasattr(estimator, "notes") else []
+
+
+def _notes_on_logistic(fits: Sequence[LogisticFit]) -> list[str]:
+    weak = [f"{f.distribution.child.name!r} ({f.unidentified})" for f in fits if f.unidentified]
+    if not weak:
+        return []
+    return [
+        "The rows do not determine the coefficients (too few, or the parents are collinear or "
+        "separate the states), which rest on the prior, in these logistic families and numbers of "
+        f"joint discrete states, by source where sources are apart: {', '.join(weak)}."
+    ]
+
+
+def _n_unseen(counts: Counts) -> int:
+    """Parent states that no row shows, in each source if the counts are by source."""
+    n_seen = int((counts.table.sum(axis=2) > 0).sum())
+    return counts.table.shape[0] * counts.n_parent_states - n_seen
