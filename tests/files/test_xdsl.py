@@ -54,9 +54,7 @@ def test_a_deterministic_node_becomes_a_table_of_zeros_and_ones():
     assert sorted(set(table.ravel())) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    "kind", ["noisymax", "noisyadder", "equation", "decision", "utility", "mau"]
-)
+@pytest.mark.parametrize("kind", ["noisymax", "noisyadder", "decision", "utility", "mau"])
 def test_other_kinds_of_node_are_named(kind):
     with pytest.raises(FormatError, match=f"line 23: a node of kind '{kind}' cannot be read"):
         parse(TEXT.replace("  </nodes>", f'<{kind} id="D" /></nodes>'), "net.xdsl")

@@ -100,13 +100,17 @@ def fault(file: str, line: int | None, text: str) -> FormatError:
 
 
 def declare(
-    variables: dict[str, Variable], name: str, states: Iterable[str], file: str, line: int | None
+    variables: dict[str, Variable],
+    name: str,
+    states: Iterable[str] | None,
+    file: str,
+    line: int | None,
 ) -> None:
-    """Add the variable that a file declares; a second one of that name is an error."""
+    """Add the variable that a file declares, continuous if it has no states; but not twice."""
     if name in variables:
         raise fault(file, line, f"the node {name!r} is declared twice.")
     try:
-        variables[name] = Variable(name, tuple(states))
+        variables[name] = Variable(name, None if states is None else tuple(states))
     except InputError as problem:
         raise fault(file, line, str(problem)) from problem
 
@@ -125,6 +129,10 @@ def family_of(
     except KeyError as problem:
         text = f"unknown node {problem.args[0]!r} in the family of {child!r}. Known: "
         raise fault(file, line, f"{text}{_check.listed(variables)}.") from problem
+    for variable in given:
+        if variable.is_continuous:
+            text = f"the node {child!r} is a table and has the continuous parent {variable.name!r}."
+            raise fault(file, line, text)
     if len(given) > MOST_PARENTS:
         text = f"the node {child!r} has {len(given)} parents; at most {MOST_PARENTS} can be read."
         raise fault(file, line, text)

@@ -5,13 +5,19 @@
     <smile version="1.0" id="asia"><nodes>
       <cpt id="xray"><state id="yes" /><state id="no" /><parents>either</parents>
         <probabilities>0.98 0.02 0.05 0.95</probabilities></cpt>
+      <equation id="dose"><parents>xray age</parents>
+        <definition lower="-3" upper="9">dose=If(xray=&quot;yes&quot;,Normal(1.5+0.25*age,2),1)
+        </definition></equation>
     </nodes></smile>
 
 The numbers stand in the order of a table: first parent slowest, the child fastest.
-``deterministic`` nodes name one state for each parent state and become tables of 0 and 1; other
-kinds of node cannot be read. Identifiers are letters, digits and underscores; any other name is
-escaped (:mod:`consilience.files.names`), shown in GeNIe as the name of the node, and for states in
-the user property ``consilience_states``. The user property ``consilience_source`` marks the source.
+``deterministic`` nodes name one state for each parent state and become tables of 0 and 1.
+Continuous nodes are equations (:mod:`consilience.files.equations`); GeNIe wants to know where they
+lie, so the bounds are six sd to both sides of the mean. Other kinds of node cannot be read, and a
+discrete node with a continuous parent cannot be written. Identifiers are letters, digits and
+underscores; any other name is escaped (:mod:`consilience.files.names`), shown in GeNIe as the name
+of the node, and for states in the user property ``consilience_states``. The user property
+``consilience_source`` marks the source.
 
 References
 ----------
@@ -27,7 +33,8 @@ import numpy as np
 
 from consilience import _check
 from consilience.data.variable import Variable
-from consilience.distributions.categorical import Categorical
+from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
+from consilience.errors import ModelError
 from consilience.files.draft import (
     Draft,
     Family,
@@ -38,13 +45,19 @@ from consilience.files.draft import (
     numbers_text,
 )
 from consilience.files.elements import Element, escaped, read_elements
+from consilience.files.equations import equation_of, read_equation
 from consilience.files.names import decoded, encoded
-from consilience.network.network import Network, discrete_only
+from consilience.inference.queries import query
+from consilience.network.mixture import Mixture
+from consilience.network.network import Network
 
 __all__ = ["parse", "write"]
 
 SOURCE = "consilience_source"
 STATES = "consilience_states"
+EQUATION = "equation"
+KINDS = ("cpt", "deterministic", EQUATION)
+N_SD = 6.0  # to both sides of the mean of a continuous node
 COLUMNS = 6  # nodes side by side on GeNIe's canvas
 
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -63,15 +76,18 @@ def parse(text: str, name: str) -> Network:
         _variable(node, variables, name)
     if not variables:
         raise fault(name, root.line, "expected a <cpt> inside <nodes>, found none.")
-    drafts = [_draft(node, variables, name) for node in nodes]
-    return assemble(name, variables, drafts, source=_source(nodes), notes=_doubts(root))
+    drafts = [_draft(node, variables, name) for node in nodes if node.tag != EQUATION]
+    others = [_equation(node, variables, name) for node in nodes if node.tag == EQUATION]
+    return assemble(
+        name, variables, drafts, others=others, source=_source(nodes), notes=_doubts(root)
+    )
 
 
 def write(net: Network) -> str:
     """An XDSL text with all digits, and a layout in a grid for GeNIe."""
-    discrete_only("XDSL", net)
-    nodes = [_node_text(local, local.child.name == net.source) for local in net.tables.values()]
-    boxes = [_box_text(name, place) for place, name in enumerate(net.tables)]
+    _refuse_logistic(net)
+    nodes = [_node_text(net, local) for local in net.distributions.values()]
+    boxes = [_box_text(name, place) for place, name in enumerate(net.distributions)]
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<smile version="1.0" id="consilience" numsamples="10000" discsamples="10000">\n'
@@ -82,22 +98,43 @@ def write(net: Network) -> str:
 
 
 def _variable(node: Element, variables: dict[str, Variable], file: str) -> None:
-    if node.tag not in ("cpt", "deterministic"):
+    if node.tag not in KINDS:
         raise fault(
             file,
             node.line,
-            f"a node of kind {node.tag!r} cannot be read; 'cpt' and 'deterministic' can.",
+            f"a node of kind {node.tag!r} cannot be read; {_check.listed(KINDS)} can.",
         )
+    if node.tag == EQUATION:
+        declare(variables, decoded(_id(node, file)), None, file, node.line)
+        return
     states = [decoded(_id(state, file)) for state in node.all("state")]
     declare(variables, decoded(_id(node, file)), states, file, node.line)
 
 
 def _draft(node: Element, variables: dict[str, Variable], file: str) -> Draft:
-    parents = [decoded(word) for element in node.all("parents") for word in element.text.split()]
-    family = family_of(variables, decoded(_id(node, file)), parents, file, node.line)
+    family = family_of(variables, decoded(_id(node, file)), _parent_names(node), file, node.line)
     if node.tag == "deterministic":
         return _deterministic(node.one("resultingstates", file), family, file)
     return node.one("probabilities", file).table(family, file)
+
+
+def _parent_names(node: Element) -> list[str]:
+    return [decoded(word) for element in node.all("parents") for word in element.text.split()]
+
+
+def _equation(node: Element, variables: dict[str, Variable], file: str) -> LinearGaussian:
+    names = _parent_names(node)
+    for name in names:
+        if name not in variables:
+            known = _check.listed(variables)
+            raise fault(file, node.line, f"unknown parent {name!r}. Known: {known}.")
+    definition = node.one("definition", file)
+    given = [variables[name] for name in names]
+    child = variables[decoded(_id(node, file))]
+    try:
+        return read_equation(definition.text, child, given, file, definition.line)
+    except ModelError as problem:
+        raise fault(file, definition.line, str(problem)) from problem
 
 
 def _deterministic(results: Element, family: Family, file: str) -> Draft:
@@ -143,7 +180,37 @@ def _doubts(root: Element) -> list[str]:
     ]
 
 
-def _node_text(local: Categorical, is_source: bool) -> str:
+def _node_text(net: Network, local: Distribution) -> str:
+    if isinstance(local, Categorical):
+        return _table_text(local, local.child.name == net.source)
+    assert isinstance(local, LinearGaussian)  # logistic nodes were refused
+    return _equation_text(net, local)
+
+
+def _refuse_logistic(net: Network) -> None:
+    for name, local in net.distributions.items():
+        if isinstance(local, Logistic):
+            raise ModelError(
+                f"XDSL: {name!r} is discrete and has a continuous parent, which GeNIe has no node "
+                "for. Save the network as JSON.",
+                variable=name,
+            )
+
+
+def _equation_text(net: Network, local: LinearGaussian) -> str:
+    name = encoded(local.child.name)
+    belief = query(net, local.child.name)
+    assert isinstance(belief, Mixture)  # the node is continuous
+    low, high = belief.mean - N_SD * belief.sd, belief.mean + N_SD * belief.sd
+    lines = [f'<equation id="{name}">']
+    if local.given:
+        lines.append(f"  <parents>{' '.join(map(encoded, local.parents))}</parents>")
+    text = escaped(equation_of(local))
+    lines.append(f'  <definition lower="{low!r}" upper="{high!r}">{text}</definition>')
+    return "\n".join([*lines, "</equation>\n"])
+
+
+def _table_text(local: Categorical, is_source: bool) -> str:
     states = local.child.discrete_states
     lines = [f'<cpt id="{encoded(local.child.name)}">']
     lines += [f'  <state id="{encoded(state)}" />' for state in states]
