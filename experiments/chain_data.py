@@ -37,8 +37,8 @@ import numpy as np
 import pandas as pd
 
 import consilience as cs
+from consilience.data.variable import NEW_SOURCE
 from consilience.errors import MissingFileError
-from consilience.parameters.sources import NEW_SOURCE
 
 __all__ = ["PROBLEMS", "SETTINGS", "SIZES", "STRUCTURES", "Split", "split"]
 

@@ -108,7 +108,7 @@ MISTAKES = {
     "an estimator that is none": (
         lambda: NaiveBayesClassifier(cs.HDMCS).fit(X, Y),
         InputError,
-        "estimator must be a choice",
+        "estimator must be a choice such as cs.Dirichlet() or cs.MLE(), got <class",
     ),
     "a structure that is none": (
         lambda: NetworkClassifier("tan").fit(X, Y),

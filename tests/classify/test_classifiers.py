@@ -72,6 +72,16 @@ def test_the_report_says_that_rows_with_gaps_were_left_out_by_family():
     assert "available cases" in NaiveBayesClassifier().fit(with_gaps(X), Y).report()
 
 
+@pytest.mark.parametrize("classifier", [TANClassifier(), NetworkClassifier(cs.tan)], ids=["a", "b"])
+def test_the_report_says_that_the_tree_was_learned_from_rows_with_gaps(classifier):
+    gaps = X.assign(fever=X["fever"].where(X.index > 3))
+    fitted = clone(classifier).fit(gaps, Y)
+    [note] = [note for note in fitted.network_.record.notes if "tree" in note]
+    assert note.endswith("Gaps in: 'fever'.")
+    assert note in fitted.report()
+    assert "tree" not in clone(classifier).fit(X, Y).report()
+
+
 def test_an_unseen_state_is_missing_and_counted():
     fitted = NaiveBayesClassifier().fit(X, Y)
     rows = X.head(4).assign(fever=["new", "new", "other", "s0"])

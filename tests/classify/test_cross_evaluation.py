@@ -393,7 +393,11 @@ class Stopper:
     [
         ({"estimators": {}}, "estimators must not be empty"),
         ({"structures": {}}, "structures must not be empty"),
-        ({"estimators": {"x": cs.HDMCS}}, "the estimator 'x' must be a choice such as"),
+        (
+            {"estimators": {"x": cs.HDMCS}},
+            r"cross_evaluate: the estimator 'x' must be a choice such as cs\.Dirichlet\(\) or",
+        ),
+        ({"estimators": {"x": cs.Calibrated}}, "the estimator 'x' must be a choice such as"),
         ({"estimators": {"class prior": cs.MLE()}}, "'class prior' is evaluated anyway"),
         ({"estimators": [cs.MLE()]}, "estimators must be a mapping from names to choices"),
         ({"structures": cs.naive_bayes}, "structures must be a mapping from names to choices"),

@@ -97,11 +97,20 @@ def test_the_order_of_rows_does_not_matter(case, seed):
 def test_a_row_of_weight_two_is_two_rows(case):
     probabilities, truth, weights, source = case
     one = evaluate(
-        probabilities, truth, states="ab", weights=weights, sources="xy", source_codes=source
+        probabilities,
+        truth,
+        states=list("ab"),
+        weights=weights,
+        sources=list("xy"),
+        source_codes=source,
     )
     many = np.repeat(np.arange(len(truth)), weights)
     two = evaluate(
-        probabilities[many], truth[many], states="ab", sources="xy", source_codes=source[many]
+        probabilities[many],
+        truth[many],
+        states=list("ab"),
+        sources=list("xy"),
+        source_codes=source[many],
     )
     assert_same(one.overall, two.overall)
     assert one.by_source.keys() == two.by_source.keys()
@@ -114,7 +123,12 @@ def test_a_row_of_weight_two_is_two_rows(case):
 def test_a_source_is_measured_as_if_it_were_alone(case):
     probabilities, truth, weights, source = case
     found = evaluate(
-        probabilities, truth, states=STATES, weights=weights, sources="xy", source_codes=source
+        probabilities,
+        truth,
+        states=STATES,
+        weights=weights,
+        sources=list("xy"),
+        source_codes=source,
     )
     for f, name in enumerate("xy"):
         mine = (source == f) & (truth >= 0) & (weights > 0)
@@ -227,7 +241,7 @@ def test_gaps_name_the_worst_source_and_the_spread():
 @pytest.mark.parametrize(("second", "spread"), [([1, 0], 0.0), ([0, 1], np.inf)])
 def test_infinite_losses_make_no_nan_of_the_spread(second, spread):
     found = evaluate(
-        [[1, 0], second], [1, 1], states=["no", "yes"], sources="xy", source_codes=[0, 1]
+        [[1, 0], second], [1, 1], states=["no", "yes"], sources=list("xy"), source_codes=[0, 1]
     )
     assert found.gaps["log_loss"].spread == spread
 

@@ -12,7 +12,7 @@ import consilience as cs
 from consilience.errors import DataError, InputError, UnknownNameError
 from consilience.statistics.engines import Batches
 from consilience.structure.information import conditional_information
-from consilience.structure.tan import tan
+from consilience.structure.tan import note_on_gaps, tan
 from consilience.structure.trees import arcs_from_root, spanning_tree
 
 FEATURES = tuple(f"x{i}" for i in range(5))
@@ -175,3 +175,13 @@ def test_wrong_input_is_refused():
         tan(table.take(slice(0, 0)), "c")
     with pytest.raises(InputError, match="'age' is continuous"):
         tan(cs.read({"c": ["u", "v"], "age": [1.5, 2.5], "x": ["0", "1"]}), "c")
+
+
+def test_the_tree_of_rows_with_gaps_is_told_and_the_search_refuses_them():
+    table = cs.read({"c": list("0011"), "x": ["0", None, "0", "1"], "y": list("0101")})
+    assert note_on_gaps(table) is not None
+    assert "'x'" in note_on_gaps(table)
+    assert note_on_gaps(table.take([0, 2, 3])) is None
+    assert len(cs.tan(table, "c").arcs) == 3
+    with pytest.raises(DataError, match="rows have no value of 'x'"):
+        cs.learn(table, search=cs.TANSearch("c"))

@@ -139,7 +139,8 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Tree-augmented naive Bayes: given the class, the features form a tree, learned in ``fit``.
 
     Parameters and attributes are those of :class:`NaiveBayesClassifier`. The tree is learned from
-    all sources together.
+    all sources together, and of rows with gaps from what each pair of features shows (see
+    :func:`tan`); the record of ``network_`` and ``report`` say so.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from consilience.graph.dag import DAG
 from consilience.parameters.chain import HDC
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.hierarchical import HDMCS
-from consilience.parameters.pooling import Pooled, Separate
+from consilience.parameters.pooling import Pooled, Separate, check_estimator
 from consilience.structure.naive_bayes import naive_bayes
 from consilience.structure.tan import tan
 
@@ -305,17 +305,13 @@ def _check_choices(choices: _Choices, table: Table) -> None:
     for structure in choices.structures.values():
         check_structure(structure)
     for name, estimator in choices.estimators.items():
-        _check_estimator(name, estimator)
+        _check_contestant(name, estimator)
 
 
-def _check_estimator(name: str, estimator: Any) -> None:
-    is_choice = isinstance(estimator, Calibrated) or hasattr(estimator, "estimate")
-    if isinstance(estimator, type) or not is_choice:
-        raise InputError(
-            f"cross_evaluate: the estimator {name!r} must be a choice such as Dirichlet(), HDMCS() "
-            f"or Calibrated(), got {estimator!r}.",
-            parameter="estimators",
-        )
+def _check_contestant(name: str, estimator: Any) -> None:
+    if not isinstance(estimator, Calibrated):
+        what = f"cross_evaluate: the estimator {name!r}"
+        check_estimator(estimator, what, parameter="estimators")
     if name in (CLASS_PRIOR, SOURCE_PRIOR):
         raise InputError(
             f"cross_evaluate: {name!r} is evaluated anyway; choose another name.",

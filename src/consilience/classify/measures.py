@@ -83,6 +83,7 @@ def evaluate(
     >>> round(found.overall.accuracy, 3), found.overall.recall
     (0.667, 1.0)
     """
+    _check.names("evaluate", states=states, sources=sources)
     beliefs = _checked_beliefs(probabilities, len(states))
     codes = _checked_codes("truth", truth, len(beliefs), len(states), least=-1)
     weight = _checked_weights(weights, len(beliefs))

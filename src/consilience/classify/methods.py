@@ -7,6 +7,7 @@ classes (``classes_``); everything else follows from these. Prediction is one ca
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from consilience.classify.predictions import class_probabilities
 from consilience.classify.report import Story, fit_text, prediction_text, story_of
 from consilience.classify.rows import Unseen, known_rows, training_table
 from consilience.classify.structures import Structure, check_structure, dag_of
-from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.learning import fit as fit_network
 from consilience.network.network import Network
+from consilience.parameters.pooling import check_estimator
+from consilience.structure.tan import note_on_gaps, tan
 
 __all__ = [
     "fit_classifier",
@@ -40,7 +42,8 @@ def fit_classifier(
     classifier: Any, structure: Structure, X: Any, y: Any, sample_weight: Any, source: Any
 ) -> None:
     """Learn the network of a classifier and set all that ends in an underscore."""
-    _check_estimator(classifier.estimator)
+    if classifier.estimator is not None:
+        check_estimator(classifier.estimator)
     check_structure(structure)
     if classifier.calibrate:
         check_calibrated(classifier.estimator)
@@ -52,6 +55,8 @@ def fit_classifier(
         if classifier.calibrate
         else fit_network(dag, table, classifier.estimator)
     )
+    if structure is tan and (note := note_on_gaps(table)):
+        network = _with_note(network, note)
     story: Story = story_of(network, table, classes.name)
     classifier.classes_ = classes.values
     classifier.target_ = classes.name
@@ -132,10 +137,7 @@ def tagged(tags: Any) -> Any:
     return tags
 
 
-def _check_estimator(estimator: Any) -> None:
-    is_choice = hasattr(estimator, "estimate") and not isinstance(estimator, type)
-    if estimator is not None and not is_choice:
-        raise InputError(
-            f"estimator must be a choice such as Dirichlet() or HDMCS(), got {estimator!r}.",
-            parameter="estimator",
-        )
+def _with_note(network: Network, note: str) -> Network:
+    """The network whose record begins with a note."""
+    record = replace(network.record, notes=(note, *network.record.notes))
+    return Network(network.distributions, network.source, record)

@@ -31,16 +31,15 @@ from consilience.classify.labels import (
     weights_of,
 )
 from consilience.classify.sources import has_new_source, seen_sources
-from consilience.data.discretize import Discretizer, Quantiles, discretize
+from consilience.data.discretize import Discretizer, Quantiles, check_choices, discretize
 from consilience.data.known import read_known
 from consilience.data.parts import parts_of
 from consilience.data.read import read
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Schema, Variable
+from consilience.data.variable import NEW_SOURCE, Schema, Variable
 from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
-from consilience.parameters.sources import NEW_SOURCE
 
 __all__ = ["Unseen", "known_rows", "names_of", "training_table"]
 
@@ -234,6 +233,7 @@ def _choices(given: Any, features: Table, target: str) -> dict[str, Discretizer]
         raise InputError(f"the target {target!r} cannot be discretised.", column=target)
     by_name = given if isinstance(given, Mapping) else {}
     others = DEFAULT_CUTS if given is None or isinstance(given, Mapping) else given
+    check_choices(dict.fromkeys(features.variables, others))
     continuous = [name for name, v in features.variables.items() if v.is_continuous]
     return {**dict.fromkeys(continuous, others), **by_name}
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from consilience._typing import Codes
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Schema, Variable
-from consilience.inference.known_sources import NEW_SOURCE, codes_of_sources
+from consilience.data.variable import NEW_SOURCE, Schema, Variable
+from consilience.inference.known_sources import codes_of_sources
 from consilience.network.network import Network
 
 __all__ = ["has_new_source", "seen_sources", "with_known_sources", "with_seen_sources"]

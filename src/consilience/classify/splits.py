@@ -5,9 +5,9 @@ All of them leave out rows without a class, and count a row once, whatever its w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -156,6 +156,12 @@ class LearningCurve:
     overlap = 0.0
 
     def __post_init__(self) -> None:
+        given: Any = self.sizes
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InputError(
+                f"LearningCurve: sizes must be a list of increasing numbers, got {given!r}.",
+                parameter="sizes",
+            )
         object.__setattr__(self, "sizes", tuple(self.sizes))
         for size in self.sizes:
             _check.whole("LearningCurve", at_least=1, sizes=size)

@@ -142,7 +142,7 @@ def _given_source(net: Network, rows: Table) -> Floats:
     log_likelihood = net.log_likelihood(rows)
     if net.source is None:
         return log_likelihood
-    shares = np.append(np.log(net[net.source].table), 0.0)  # the last for an unknown source
+    shares = np.append(np.log(net.tables[net.source].table), 0.0)  # the last for an unknown source
     return log_likelihood - shares[rows.column(net.source)]
 
 

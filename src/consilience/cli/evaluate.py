@@ -25,8 +25,8 @@ from consilience.cli.estimators import HIERARCHICAL, Tables, estimator_of
 from consilience.cli.progress import watched
 from consilience.cli.reading import (
     Reading,
-    _discretizer,
     check_discrete,
+    discretizer_of,
     read_rows,
     reading_options,
 )
@@ -194,7 +194,7 @@ def evaluate(
 
     splits = _splits(plan)
     _check_priors(contest, set(contest.parameters or {*MANY_SOURCES.values(), "dirichlet"}))
-    choices = dict(map(_discretizer, reading.discretize))
+    choices = dict(map(discretizer_of, reading.discretize))
     table = read_rows(data, replace(reading, discretize=()))
     structures = _structures(contest.structure)
     estimators = _estimators(contest, table)

@@ -101,7 +101,8 @@ def _read(
     """
     import consilience as cs
     from consilience.data.known import read_known
-    from consilience.inference.known_sources import NEW_SOURCE, source_codes, unknown_sources
+    from consilience.data.variable import NEW_SOURCE
+    from consilience.inference.known_sources import source_codes, unknown_sources
 
     if net.source is None:
         if source is not None:
@@ -126,7 +127,7 @@ def _read(
 
 def _told(net: cs.Network, new_sources: Mapping[str, int]) -> str:
     """The sources that the model does not know, their rows, and what was done about them."""
-    from consilience.inference.known_sources import NEW_SOURCE
+    from consilience.data.variable import NEW_SOURCE
 
     names = listed([f"{name} ({n:,} row{'s' * (n != 1)})" for name, n in new_sources.items()])
     has_new = net.source is not None and NEW_SOURCE in net.variables[net.source].discrete_states

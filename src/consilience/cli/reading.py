@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import consilience as cs
     from consilience.data.discretize import Discretizer
 
-__all__ = ["Reading", "check_discrete", "read_rows", "reading_options"]
+__all__ = ["Reading", "check_discrete", "discretizer_of", "read_rows", "reading_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def read_rows(data: Sequence[str], reading: Reading) -> cs.Table:
     """The table of all files."""
     import consilience as cs
 
-    choices = dict(map(_discretizer, reading.discretize))
+    choices = dict(map(discretizer_of, reading.discretize))
     with screen(stderr=True).status("Reading"):
         return cs.read(
             parts(data, reading.source),
@@ -80,21 +80,8 @@ def read_rows(data: Sequence[str], reading: Reading) -> cs.Table:
         )
 
 
-def check_discrete(names: Sequence[str], table: cs.Table) -> None:
-    """Refuse columns without states, all of them at once and with the reason for each."""
-    found = [
-        f"{name!r} ({table.origins[name]})"
-        for name in names
-        if name in table.variables and table.variables[name].is_continuous
-    ]
-    if found:
-        raise Refusal(
-            f"tables need states, but these columns are continuous: {', '.join(found)}. "
-            "Try --discretize COL=quantiles:5 or --discrete COL."
-        )
-
-
-def _discretizer(text: str) -> tuple[str, Discretizer]:
+def discretizer_of(text: str) -> tuple[str, Discretizer]:
+    """A column and how it is cut, from a text such as ``age=quantiles:5``."""
     import consilience as cs
 
     column, _, how = text.partition("=")
@@ -116,3 +103,17 @@ def _discretizer(text: str) -> tuple[str, Discretizer]:
         f"--discretize {text!r}: expected COL=quantiles:5, COL=width:5, COL=cuts:120,140 or "
         "COL=mdlp:TARGET."
     )
+
+
+def check_discrete(names: Sequence[str], table: cs.Table) -> None:
+    """Refuse columns without states, all of them at once and with the reason for each."""
+    found = [
+        f"{name!r} ({table.origins[name]})"
+        for name in names
+        if name in table.variables and table.variables[name].is_continuous
+    ]
+    if found:
+        raise Refusal(
+            f"tables need states, but these columns are continuous: {', '.join(found)}. "
+            "Try --discretize COL=quantiles:5 or --discrete COL."
+        )

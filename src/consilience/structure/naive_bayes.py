@@ -13,6 +13,8 @@ __all__ = ["naive_bayes"]
 def naive_bayes(table: Table, target: str) -> DAG:
     """The DAG with an arc from the target to each other variable of the table, in their order.
 
+    It follows from the names alone: no row is looked at, and gaps do not matter.
+
     Examples
     --------
     >>> import consilience as cs

@@ -28,15 +28,20 @@ from consilience.statistics.request import Engine
 from consilience.structure.information import conditional_information
 from consilience.structure.trees import arcs_from_root, spanning_tree
 
-__all__ = ["tan", "tan_of"]
+__all__ = ["note_on_gaps", "tan", "tan_of"]
 
 
 def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
     """The graph of tree-augmented naive Bayes; the target is the first parent of every feature.
 
-    Information comes from plain counts over all sources together; a row counts for a pair of
-    features if both and the target are known in it. Ties break by the order of the variables, so
-    the graph is a function of the data. Time grows with the square of the number of features.
+    Information comes from plain counts over all sources together. Ties break by the order of the
+    variables, so the graph is a function of the data. Time grows with the square of the number of
+    features.
+
+    Gaps are allowed: a row counts for a pair of features if both and the target are known in it
+    (available rows). So pairs may be weighed by different rows, which is sound only if values are
+    missing completely at random; classifiers tell of it in their report. To have gaps refused as
+    by any other search, use ``cs.learn(rows, search=cs.TANSearch(target))``.
 
     Parameters
     ----------
@@ -78,6 +83,19 @@ def tan_of(engine: Engine, features: Sequence[str], target: str, root: str | Non
         if k in parent:
             arcs.append((features[parent[k]], feature))
     return DAG(arcs, nodes=[target, *features])
+
+
+def note_on_gaps(table: Table) -> str | None:
+    """What to tell of a tree that was learned from a table with gaps; None if it has none."""
+    by_source = table.missing.values()
+    gaps = [name for name in table.variables if any(shares[name] > 0 for shares in by_source)]
+    if not gaps:
+        return None
+    return (
+        "The tree was learned from the rows in which both features of a pair and the target are "
+        "known (available rows), pair by pair; that is sound only if values are missing completely "
+        f"at random. Gaps in: {_check.listed(gaps)}."
+    )
 
 
 def _weights(engine: Engine, features: Sequence[str], target: str) -> Floats:

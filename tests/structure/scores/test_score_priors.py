@@ -9,6 +9,7 @@ import pytest
 from score_data import read, rows_of
 
 import consilience as cs
+from consilience.errors import UnknownNameError
 from consilience.statistics.counts import Counts
 from consilience.structure.scores import custom
 
@@ -75,6 +76,35 @@ def test_a_prior_is_a_choice(prior):
 def test_the_score_with_a_prior_is_a_choice():
     with pytest.raises(ValueError, match="MAP: score must be a choice"):
         cs.MAP(cs.BDeu, cs.UniformPrior())
+
+
+MISSPELT = cs.MAP(cs.BDeu(), cs.ArcPrior({("a", "b"): 0.9, ("a", "cc"): 0.9}))
+
+
+@pytest.mark.parametrize("score", [MISSPELT, cs.MAP(MISSPELT, cs.UniformPrior())])
+def test_an_arc_between_variables_that_the_table_does_not_have_is_refused(score):
+    table = read(rows_of())
+    for asked in (
+        lambda: cs.score(GRAPH, table, score),
+        lambda: cs.learn(table, score=score),
+        lambda: cs.search(table, score=score, search=cs.ChowLiu(forest=True)),
+    ):
+        with pytest.raises(UnknownNameError, match="unknown variable of ArcPrior 'cc'") as caught:
+            asked()
+        assert caught.value.culprits["name"] == "cc"
+
+
+def test_an_arc_of_the_source_is_refused():
+    table = read(rows_of())
+    prior = cs.ArcPrior({(table.source, "a"): 0.9})
+    with pytest.raises(UnknownNameError, match=f"unknown variable of ArcPrior '{table.source}'"):
+        cs.score(GRAPH, table, cs.MAP(cs.BDeu(), prior))
+
+
+def test_arcs_of_variables_outside_the_graph_are_no_mistake():
+    prior = cs.ArcPrior({("c", "a"): 0.9})
+    score = cs.MAP(cs.BDeu(), prior)
+    assert math.isfinite(cs.score(cs.DAG(nodes=["b"]), read(rows_of()), score))
 
 
 # Scores of one's own.

@@ -10,7 +10,7 @@ all graphs over the same variables: the graph without arcs has 0, and an arc add
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
@@ -20,9 +20,15 @@ from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.graph.names import Arc, unique_pairs
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.family import Family
-from consilience.structure.scores.score import Batch, Refusing, Score, check_score
+from consilience.structure.scores.score import (
+    Batch,
+    Refusing,
+    Score,
+    batch_of,
+    check_score,
+    check_variables,
+)
 
 __all__ = ["MAP", "ArcPrior", "GraphPrior", "UniformPrior", "VariableSelection"]
 
@@ -86,7 +92,8 @@ class ArcPrior:
     ----------
     arcs
         Probability of some arcs, from -> to, each between 0 and 1. For 0 and 1 use ``forbid=`` and
-        ``require=`` of the search. An arc and its reverse are two arcs.
+        ``require=`` of the search. An arc and its reverse are two arcs. A name that is no variable
+        of the table is refused when graphs are judged.
     others
         Probability of each arc that is not listed; 1/2 has no opinion.
 
@@ -110,6 +117,11 @@ class ArcPrior:
     def score_equivalent(self) -> bool:
         """Whether every arc is as likely as its reverse."""
         return all(self._of(a, b) == self._of(b, a) for a, b in self.arcs)
+
+    def check_variables(self, variables: Collection[str]) -> None:
+        """Refuse an arc of a variable that is not among these."""
+        named = (name for arc in self.arcs for name in arc)
+        _check.known("variable of ArcPrior", named, variables)
 
     def log_prior(self, families: Sequence[Family]) -> Floats:
         """Log odds of the arcs of each family."""
@@ -165,10 +177,15 @@ class MAP:
         """Why the score cannot judge a family; there only if the score has it."""
         return cast("Refusing", self.score).refusal
 
+    def check_variables(self, variables: Collection[str]) -> None:
+        """Let score and prior refuse what they name and is not among these."""
+        check_variables(self.score, variables)
+        check_variables(self.prior, variables)
+
     def local(self, batch: Batch) -> Floats:
         """Score and log prior of each family together."""
-        counts = CountBatch.of(batch, by_source=self.by_source)
-        return self.score.local(counts) + self.prior.log_prior(counts.families)
+        flat = batch_of(batch, by_source=self.by_source)
+        return self.score.local(flat) + self.prior.log_prior(flat.families)
 
 
 def _check_probability(owner: str, name: str, value: float) -> None:
