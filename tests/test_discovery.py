@@ -46,7 +46,7 @@ def test_what_cannot_be_searched_is_refused_by_name(wrong, error, words):
         cs.learn(TABLE, **wrong)
 
 
-def test_gaps_empty_tables_and_continuous_columns_are_refused():
+def test_gaps_and_empty_tables_are_refused():
     gaps = cs.read({"x": ["a", None, "b"], "y": ["a", "b", "b"]})
     with pytest.raises(DataError, match="1 rows have no value of 'x'"):
         cs.learn(gaps)
@@ -55,8 +55,6 @@ def test_gaps_empty_tables_and_continuous_columns_are_refused():
     empty = cs.read({"x": []}, states={"x": ["a", "b"]})
     with pytest.raises(DataError, match="without rows"):
         cs.learn(empty)
-    with pytest.raises(InputError, match="'h' is continuous"):
-        cs.learn(cs.read({"h": [1.5, 2.5, 3.5]}, continuous=["h"]))
 
 
 def test_a_graph_to_be_scored_must_not_name_the_source_or_strangers():

@@ -10,18 +10,21 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Seed
 from consilience.data.table import Table
-from consilience.errors import DataError, GraphError, InputError
+from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
-from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
+from consilience.statistics.strata import Strata
+from consilience.structure.columns import check_continuous, check_counts, check_spread
 from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.score import Score, check_score
-from consilience.structure.searches.constraints import Constraints
+from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.local import unjudged
+from consilience.structure.searches.mixed import MixedScores
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
 
 __all__ = ["learn", "node_scores", "score", "search"]
@@ -42,6 +45,7 @@ def learn(
     seed: Seed = 0,
     progress: Progress | None = None,
     memory_limit: float = MEMORY_LIMIT,
+    logistic: bool = False,
 ) -> DAG:
     """The graph that fits the rows best, as far as the search can tell.
 
@@ -55,7 +59,7 @@ def learn(
     (('y', 'x'),)
     """
     wanted = {"require": require, "forbid": forbid, "tiers": tiers}
-    return _search(rows, score, search, wanted, seconds, seed, progress, memory_limit).dag
+    return _search(rows, score, search, wanted, seconds, seed, progress, memory_limit, logistic).dag
 
 
 def search(
@@ -70,6 +74,7 @@ def search(
     seed: Seed = 0,
     progress: Progress | None = None,
     memory_limit: float = MEMORY_LIMIT,
+    logistic: bool = False,
 ) -> SearchResult:
     """The record of a search for the graph of the rows: graph, class, score, trace, why it ended.
 
@@ -79,7 +84,8 @@ def search(
     Parameters
     ----------
     rows
-        A table or an engine; all variables must be discrete.
+        A table or an engine. Discrete variables have tables, continuous ones regressions, one for
+        each joint state of their discrete parents.
     score
         How graphs are judged; ``BIC()`` if not given, on the rows of all sources together.
     search
@@ -97,9 +103,13 @@ def search(
         Called now and then with the share done (None if unknown) and a text.
     memory_limit
         Bytes of the counts of one request; families that need more are left out and noted.
+    logistic
+        Whether continuous variables may be parents of discrete ones, by logistic regression. Such
+        families are fitted one by one, which is slow, and equivalent graphs then differ in score.
+        Without it these arcs are left out, and a note says so.
     """
     wanted = {"require": require, "forbid": forbid, "tiers": tiers}
-    return _search(rows, score, search, wanted, seconds, seed, progress, memory_limit)
+    return _search(rows, score, search, wanted, seconds, seed, progress, memory_limit, logistic)
 
 
 def score(
@@ -122,7 +132,7 @@ def node_scores(
 ) -> dict[str, float]:
     """Score of each node's family; their sum is the score of the graph."""
     engine = engine_of(rows)
-    check_score("score", score)
+    check_score("score", score, engine.schema.variables)
     if not isinstance(dag, DAG):
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
     source = engine.schema.source
@@ -133,16 +143,42 @@ def node_scores(
             node=source.name,
         )
     _check.known("variable", dag.nodes, engine.schema.variables)
+    variables = engine.schema.variables
     families = [Family(node, dag.parents(node)) for node in dag.nodes]
-    if not families:
-        return {}
-    counts = count(engine, families, by_source=score.by_source, memory_limit=memory_limit)
-    _check_complete(counts)
-    scores = score.local(counts)
-    for family, value in zip(families, scores, strict=True):
-        if not np.isfinite(value):
+    mixed = [one for one in families if any(variables[v].is_continuous for v in one.variables)]
+    tables = [one for one in families if one not in mixed]
+    found: dict[str, float] = {}
+    if tables:
+        counts = count(engine, tables, by_source=score.by_source, memory_limit=memory_limit)
+        check_counts(counts)
+        found = dict(zip((f.child for f in tables), score.local(counts).tolist(), strict=True))
+    if mixed:
+        found |= _mixed_scores(engine, dag, mixed, score, memory_limit)
+    for family in families:
+        if not np.isfinite(found[family.child]):
             raise unjudged(score, family)
-    return dict(zip(dag.nodes, map(float, scores), strict=True))
+    return {node: found[node] for node in dag.nodes}
+
+
+def _mixed_scores(
+    engine: Engine, dag: DAG, families: list[Family], score: Score, memory_limit: float
+) -> dict[str, float]:
+    """Scores of families that have a continuous variable."""
+    strata = _strata(engine, dag.nodes, memory_limit)
+    involved = {name for family in families for name in family.variables}
+    discrete = [Family(name) for name in sorted(involved - set(strata.names))]
+    if discrete:
+        check_counts(count(engine, discrete))
+    check_continuous(engine, strata)
+    scores = MixedScores(engine, strata, score, dag.nodes, memory_limit=memory_limit)
+    place = {node: i for i, node in enumerate(dag.nodes)}
+    found = {}
+    for family in families:
+        key = place[family.child], sum(1 << place[parent] for parent in family.parents)
+        found[family.child] = float(scores.several(key[0], [key[1]])[0])
+        if found[family.child] == -np.inf:
+            raise scores.error(*key)
+    return found
 
 
 def _search(
@@ -154,25 +190,44 @@ def _search(
     seed: Seed,
     progress: Progress | None,
     memory_limit: float,
+    logistic: bool,
 ) -> SearchResult:
     engine = engine_of(rows)
     if score is None:
         score = BIC()
     if search is None:
         search = HillClimb() if seconds is None else HillClimb(restarts=PATIENCE)
-    check_score("search", score)
+    check_score("search", score, engine.schema.variables)
     _check_search(search)
     if seconds is not None:
         _check.positive("search", seconds=seconds)
     names = sorted(engine.schema.variables)
-    for name in names:
-        engine.schema[name].discrete_states  # noqa: B018 - refuses a continuous variable
     source = engine.schema.source
     constraints = Constraints.of(names, source=None if source is None else source.name, **wanted)
+    strata = _strata(engine, names, memory_limit)
+    if not logistic:
+        is_continuous = np.array([name in strata.names for name in names], bool)
+        constraints = without_logistic(constraints, is_continuous)
     clock = Clock(seconds, progress)
-    _check_complete(count(engine, [Family(name) for name in names]))
+    discrete = [Family(name) for name in names if name not in strata.names]
+    counts = count(engine, discrete) if discrete else []
+    n_rows = check_counts(counts) if discrete or not names else 0.0
+    if strata.names:
+        n_rows = check_continuous(engine, strata)
+        check_spread(strata, score)
     rng = _check.generator(seed)
-    return search.search(Task(engine, score, constraints, rng, clock, memory_limit))
+    task = Task(
+        engine,
+        score,
+        constraints,
+        rng,
+        clock,
+        memory_limit,
+        n_rows=n_rows,
+        strata=strata,
+        logistic=logistic,
+    )
+    return search.search(task)
 
 
 def _check_search(search: object) -> None:
@@ -180,16 +235,7 @@ def _check_search(search: object) -> None:
         raise InputError(f"search must be a choice such as cs.HillClimb(), got {search!r}.")
 
 
-def _check_complete(counts: list[Counts]) -> None:
-    """Refuse a table without rows, and gaps: scores on different rows cannot be compared."""
-    if not counts or counts[0].n_rows.sum() == 0:
-        raise DataError("a graph cannot be judged on a table without rows.")
-    gaps = {one.child.name: float(one.n_incomplete.sum()) for one in counts}
-    columns = [name for name, n in gaps.items() if n > 0]
-    if columns:
-        raise DataError(
-            f"{gaps[columns[0]]:g} rows have no value of {columns[0]!r} (gaps in "
-            f"{_check.listed(columns)}); families would be judged by different rows. Read the "
-            "table without these columns or rows, or fill the gaps first.",
-            column=columns[0],
-        )
+def _strata(engine: Engine, names: Iterable[str], memory_limit: float) -> Strata:
+    """The moments of the continuous variables among these, by name."""
+    continuous = sorted(name for name in names if engine.schema[name].is_continuous)
+    return Strata(engine, continuous, memory_limit=memory_limit)

@@ -36,24 +36,85 @@ def test_tallies_equal_bincount(dtype):
     np.testing.assert_array_equal(weighted, np.bincount(cell, weights[known], minlength=15))
 
 
-@pytest.mark.parametrize("n_bundles", [1, 4, 6])
-def test_tables_of_bundles_equal_bincount_and_sum_to_those_of_their_members(n_bundles):
-    rng = np.random.default_rng(1)
-    base = rng.integers(0, 5, 9000)
-    bundles = rng.integers(0, 6, (n_bundles, 9500)).astype(np.uint8)  # states of 2 x 3
-    tables = np.zeros((n_bundles, 5 * counting.STRIDE), np.uint32)
-    code = (base * counting.STRIDE).astype(np.uint32)
-    counting.tally_bundles(code, bundles, np.arange(n_bundles), 500, tables)
-    state = np.stack([np.arange(counting.STRIDE) // 3 % 2, np.arange(counting.STRIDE) % 3])
-    out = np.zeros(5 * (2 + 3), np.int64)
-    place = np.zeros(2, np.int64)
-    counting.spread_bundles(tables, place, state.astype(np.uint8), np.array([2, 3]), out)
-    first = bundles[0, 500:]
-    for row, column in zip(tables, bundles[:, 500:], strict=True):
-        twin = np.bincount(base * counting.STRIDE + column, minlength=row.size)
-        np.testing.assert_array_equal(row, twin)
-    np.testing.assert_array_equal(out[:10], np.bincount(base * 2 + first // 3, minlength=10))
-    np.testing.assert_array_equal(out[10:], np.bincount(base * 3 + first % 3, minlength=15))
+SIZES = (2, 3, 4, 2, 3)
+
+
+def packed(columns):
+    """Bitmaps of some columns: the words, and where those of each column begin."""
+    n_words = -(-columns.shape[1] // 64)
+    masks = [np.ones(columns.shape[1], bool)]
+    masks += [c == s for c, r in zip(columns, SIZES, strict=True) for s in range(r)]
+    padded = np.zeros((len(masks), 64 * n_words), bool)
+    padded[:, : columns.shape[1]] = masks
+    bits = np.packbits(padded, axis=1, bitorder="little").view("<u8")
+    return bits, 1 + np.cumsum([0, *SIZES])[:-1]
+
+
+def joint(columns, axes):
+    """Joint counts of some columns, one axis each."""
+    counts = np.zeros([SIZES[v] for v in axes], int)
+    np.add.at(counts, tuple(columns[list(axes)]), 1)
+    return counts
+
+
+@pytest.mark.parametrize("n_frequent", [0, 700, 10**9])
+@pytest.mark.parametrize("words", [(0, 313), (7, 300)])
+def test_frequent_and_rare_joint_states_have_the_same_counts(n_frequent, words):
+    columns = np.random.default_rng(1).integers(0, np.array(SIZES)[:, None], (5, 20_000))
+    bits, first = packed(columns)
+    base, others = np.array([4, 1]), np.array([3, 0, 2])
+    codes = np.stack([columns[0] + 2 * columns[2], columns[3]], axis=1).astype(np.uint8)
+    rows = columns[:, 64 * words[0] : 64 * words[1]]
+    left_out = np.array([1, -1, 0])
+    table = np.zeros(9 * (2 + 2 + 4), np.int32)
+    counting.count_mixed(
+        bits,
+        first,
+        np.array(SIZES),
+        base,
+        others,
+        joint(columns, [4, 1]).ravel().astype(np.int32),
+        left_out,
+        n_frequent,
+        codes,
+        np.array([0, 2, 3]),
+        np.array([0, 2, 3]),
+        *words,
+        table,
+    )
+    start = 0
+    for other in others:
+        twin = joint(rows, [4, 1, other])
+        twin[0, 1] = twin[2, 0] = 0
+        np.testing.assert_array_equal(table[start : start + twin.size], twin.ravel())
+        start += twin.size
+
+
+def test_what_was_left_out_is_the_rest():
+    columns = np.random.default_rng(2).integers(0, np.array(SIZES)[:, None], (5, 500))
+    others, left_out = np.array([3, 0]), np.array([2, 0])
+    tables = [joint(columns, [0, 1, other]) for other in others]
+    whole = np.concatenate([t.sum(axis=1).ravel() for t in tables]).astype(np.int32)
+    counted = [t.copy() for t in tables]
+    for t in counted:
+        t[[0, 1], left_out] = 0
+    flat = np.concatenate([t.ravel() for t in counted]).astype(np.int32)
+    whole_start = np.array([4, -1, -1, 0, -1])
+    start = counting.take_rest(flat, others, np.array(SIZES), left_out, 3, whole, whole_start)
+    np.testing.assert_array_equal(flat, np.concatenate([t.ravel() for t in tables]))
+    assert start.tolist() == [12, -1, -1, 0, -1]
+
+
+def test_a_family_is_arranged_with_its_neighbors():
+    columns = np.random.default_rng(3).integers(0, np.array(SIZES)[:, None], (5, 500))
+    axes, wanted, others = np.array([2, 0, 1]), np.array([0, 1, 2]), np.array([4, 3])
+    table = np.concatenate([joint(columns, [*axes, v]).ravel() for v in (3, 4)]).astype(np.int32)
+    start = np.array([-1, -1, -1, 0, 48])
+    cells = joint(columns, axes).ravel().astype(np.int32)
+    twins = [joint(columns, a) for a in ([0, 1, 2], [0, 2], [0, 1, 2, 4], [0, 1, 2, 3])]
+    out = np.empty(sum(t.size for t in twins), np.int64)
+    counting.arrange(axes, cells, table, start, wanted, 1, others, np.array(SIZES), out)
+    np.testing.assert_array_equal(out, np.concatenate([t.ravel() for t in twins]))
 
 
 def test_uniform_numbers_are_those_of_splitmix64():
@@ -76,10 +137,12 @@ import numpy as np, warnings
 warnings.simplefilter("ignore")  # interpreted machine words overflow on purpose
 import consilience as cs
 from consilience.kernels.compile import IS_COMPILED
-net = cs.random_network(cs.DAG.parse("[a][b|a][c|a:b]"), n_states={"a": 2, "b": 3, "c": 6}, seed=1)
+dag, n_states = cs.DAG.parse("[a][b|a][c|a:b][d|c]"), {"a": 2, "b": 3, "c": 6, "d": 20}
+net = cs.random_network(dag, n_states=n_states, seed=1)
 table = net.sample(300, seed=2)
 counts = cs.count(table, [cs.Family("c", ("a", "b")), cs.Family("a")])
-print(IS_COMPILED, [c.table.tolist() for c in counts])
+found = cs.search(table, search=cs.GES())
+print(IS_COMPILED, [c.table.tolist() for c in counts], found.score, found.cpdag)
 """
 
 

@@ -10,8 +10,8 @@ from strategies import tables
 from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.statistics import Family, count
 from consilience.statistics.batch import CountBatch
-from consilience.statistics.engines import Batches, Memory, joints
-from consilience.statistics.toggles import ToggleRequest
+from consilience.statistics.engines import Batches, Memory, joints, neighbors
+from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 
 
 @st.composite
@@ -54,6 +54,38 @@ def test_toggled_families_have_the_same_counts_in_batches_bundles_and_sparse(
         assert_same(Batches(table.schema, parts).gather(asked), counts)
 
 
+@given(data=st.data(), table=tables(), most=st.sampled_from([1, 1 << 25]))
+@settings(deadline=None)
+def test_an_engine_that_remembers_smaller_sets_gives_the_same_counts(data, table, most):
+    plain = make_table(
+        [v.n_states for v in table.variables.values()],
+        np.maximum(np.stack(list(table.columns.values()), axis=1), 0),
+        sources=table.source_codes,
+    )
+    engine = Memory(plain)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbors, "MOST_CELLS_KEPT", most)
+        for _ in range(4):
+            asked = data.draw(requests(plain))
+            some = Family(asked.family.child, asked.family.parents[:1])
+            for one in (asked, ToggleRequest(some, asked.family.parents[1:], asked.by_source)):
+                counts = count(plain, one.families, by_source=one.by_source)
+                assert_same(engine.gather(one), counts)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_family_that_grows_is_counted_from_what_is_known(threads, monkeypatch):
+    monkeypatch.setattr(joints, "ROWS_FOR_THREADS", 1)
+    rng = np.random.default_rng(1)
+    table = make_table([2, 3, 4, 2, 5, 3], rng.integers(0, [2, 3, 4, 2, 5, 3], (5000, 6)))
+    engine = Memory(table, threads=threads)
+    for n_parents in range(5):
+        asked = ToggleRequest(Family("f", tuple("abcd"[:n_parents])), tuple("abcde"[n_parents:]))
+        turned = ToggleRequest(Family("a", ("f",)), tuple("bcde"))
+        for one in (asked, turned):
+            assert_same(engine.gather(one), count(table, one.families))
+
+
 def test_a_batch_of_a_batch_is_itself_and_pools_on_request():
     table = make_table([2, 3], np.array([[0, 1], [1, 2], [0, 0]]), sources=np.array([0, 1, 1]))
     counts = count(table, [Family("b", ("a",))], by_source=True)
@@ -86,6 +118,16 @@ def test_too_large_a_request_is_refused_before_counting():
     table = make_table([2, 3], np.array([[0, 1]]))
     with pytest.raises(MemoryLimitError, match="'a' with each of 1 more parents"):
         Memory(table).gather(ToggleRequest(Family("a"), ("b",), memory_limit=10))
+
+
+def test_several_mostly_empty_requests_are_refused_by_their_sum(monkeypatch):
+    monkeypatch.setattr("consilience.statistics.engines.memory.SMALL_TABLE", 0)
+    table = make_table([9, 9, 9], np.array([[0, 1, 2], [3, 4, 5]]))
+    asked = tuple(ToggleRequest(Family(child), ("c",), memory_limit=300) for child in "ab")
+    for one in asked:  # 72 bytes for the family and 144 with two parent states at most
+        Memory(table).gather(one)
+    with pytest.raises(MemoryLimitError, match="4 families would need 432 bytes"):
+        Memory(table).gather(ToggleRequests(asked))
 
 
 def test_a_toggled_family_may_not_name_the_source_that_is_kept_apart():

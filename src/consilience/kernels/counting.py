@@ -5,7 +5,8 @@ which several variables have given states is the number of set bits in the AND o
 one word operation counts 64 rows. :func:`count_groups` forms the bitmaps of a *base* (all joint
 states of a few variables) once for a block of rows and joins them with every *extension*; joint
 states that are rare in the block keep a list of their non-zero words, so that the cost for a row is
-bounded however many joint states there are.
+bounded however many joint states there are. :func:`count_mixed` counts the rows of rare joint
+states one by one instead, several columns with one increment.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience._typing import Codes, Integers, Words
+from consilience._typing import Bools, Codes, Integers, Words
 from consilience.kernels.compile import IS_COMPILED, inner, kernel
 
 __all__ = [
     "BLOCK",
     "STRIDE",
+    "arrange",
     "count_groups",
+    "count_mixed",
     "fold",
-    "spread_bundles",
+    "take_rest",
     "tally",
-    "tally_bundles",
     "tally_weighted",
 ]
 
@@ -39,11 +41,8 @@ BLOCK = 256
 SPARSE = BLOCK // 4
 """A bitmap with fewer non-zero words than this in a block is kept as a list of them."""
 
-STRIDE = 64
+STRIDE = 256
 """Codes of a bundle of columns are below this."""
-
-ROWS_A_SWEEP = 4096
-"""Rows whose base codes stay in the first cache while all bundles pass over them."""
 
 if IS_COMPILED:
     from numba.core import types
@@ -65,7 +64,7 @@ def count_groups(
     bits: Words,
     first: Integers,
     n_states: Integers,
-    is_complete: Integers,
+    is_complete: Bools,
     base_start: Integers,
     base: Integers,
     extension_start: Integers,
@@ -175,63 +174,259 @@ def _base_bitmaps(
 
 
 @kernel
-def tally_bundles(
-    code: npt.NDArray[np.uint32],
-    bundles: npt.NDArray[np.uint8],
-    which: Integers,
-    first_row: int,
-    out: npt.NDArray[np.uint32],
+def count_mixed(
+    bits: Words,
+    first: Integers,
+    n_states: Integers,
+    base: Integers,
+    extension: Integers,
+    n_rows: Codes,
+    left_out: Integers,
+    n_frequent: int,
+    codes: npt.NDArray[np.uint8],
+    bundle_start: Integers,
+    member: Integers,
+    word_from: int,
+    word_to: int,
+    out: Codes,
 ) -> None:
-    """Add one to ``out[b, code + bundles[which[b]]]`` for each row.
+    """Add to ``out`` the joint counts of a base with each extension, each joint state as is best.
 
-    Row ``i`` of ``code`` is row ``first_row + i`` of the bundles. Four bundles pass together: their
-    increments do not wait for each other.
+    As :func:`count_groups` for one group of variables that are never missing, the last variable of
+    the base varying fastest. ``n_rows`` has the rows of each joint state of the base. With joint
+    state ``j`` of the other variables the last one's state ``left_out[j]`` is not counted, unless
+    negative. Joint states of ``n_frequent`` rows or more are counted by bitmaps. The rows of others
+    are taken from their bitmaps one by one: bundle ``b`` of a row has the code
+    ``codes[row, b]``, whose digits, the least significant first, are the states of the variables
+    ``member[bundle_start[b]:bundle_start[b + 1]]``.
     """
+    last = base[-1]
+    r = n_states[last]
+    outer = np.empty((len(n_rows) // r, BLOCK), dtype=np.uint64)
+    mine = np.empty(BLOCK, dtype=np.uint64)
+    begin = np.zeros(len(n_rows) + 1, dtype=np.int64)  # of the list of rows of a rare joint state
+    for cell in range(len(n_rows)):
+        is_rare = n_rows[cell] < n_frequent and cell % r != left_out[cell // r]
+        begin[cell + 1] = begin[cell] + (n_rows[cell] if is_rare else 0)
+    place = _starts(extension, n_states, len(n_rows))
+    end = begin[:-1].copy()
+    rows = np.empty(begin[-1], dtype=np.int32)
+    for start in range(word_from, word_to, BLOCK):
+        n_words = min(BLOCK, word_to - start)
+        _base_bitmaps(bits, first, n_states, base, 0, len(base) - 1, start, n_words, outer)
+        for cell in range(len(n_rows)):
+            if n_rows[cell] == 0 or cell % r == left_out[cell // r]:
+                continue
+            above = outer[cell // r]
+            state = bits[first[last] + cell % r, start : start + n_words]
+            for w in range(n_words):
+                mine[w] = above[w] & state[w]
+            if n_rows[cell] < n_frequent:
+                end[cell] = _list_rows(mine, n_words, 64 * start, rows, end[cell])
+            else:
+                _count_frequent(
+                    mine, n_words, bits, first, n_states, extension, place, start, cell, out
+                )
+    table = np.zeros(codes.shape[1] * STRIDE, dtype=np.uint32)
+    for cell in range(len(n_rows)):
+        if end[cell] > begin[cell]:
+            _tally_rows(rows[begin[cell] : end[cell]], codes, table)
+            _spread(table, bundle_start, member, n_states, place, cell, out)
+
+
+@inner
+def _count_frequent(
+    mine: Words,
+    n_words: int,
+    bits: Words,
+    first: Integers,
+    n_states: Integers,
+    extension: Integers,
+    place: Integers,
+    start: int,
+    cell: int,
+    out: Codes,
+) -> None:
+    total = 0
+    for w in range(n_words):
+        total += popcount(mine[w])
+    for variable in extension:
+        r = n_states[variable]
+        row = place[variable] + cell * r
+        rest = total
+        for s in range(r - 1):
+            other = bits[first[variable] + s, start : start + n_words]
+            n = 0
+            for w in range(n_words):
+                n += popcount(mine[w] & other[w])
+            out[row + s] += n
+            rest -= n
+        out[row + r - 1] += rest
+
+
+@inner
+def _list_rows(
+    words: Words, n_words: int, first_row: int, rows: npt.NDArray[np.int32], place: int
+) -> int:
+    """Write the rows with a set bit to ``rows`` from ``place`` on; return where they end."""
+    one = np.uint64(1)
+    for w in range(n_words):
+        word = words[w]
+        while word != 0:
+            lowest = word & (~word + one)
+            rows[place] = first_row + 64 * w + popcount(lowest - one)
+            place += 1
+            word ^= lowest
+    return place
+
+
+@inner
+def _tally_rows(
+    rows: npt.NDArray[np.int32],
+    codes: npt.NDArray[np.uint8],
+    table: npt.NDArray[np.uint32],
+) -> None:
+    """Add one to ``table[STRIDE * b + codes[row, b]]`` for each row and bundle."""
     one = np.uint32(1)
-    n = len(which)
-    for start in range(0, len(code), ROWS_A_SWEEP):
-        stop = min(start + ROWS_A_SWEEP, len(code))
-        b = 0
-        while b + 4 <= n:
-            column_0, column_1 = bundles[which[b]], bundles[which[b + 1]]
-            column_2, column_3 = bundles[which[b + 2]], bundles[which[b + 3]]
-            out_0, out_1, out_2, out_3 = out[b], out[b + 1], out[b + 2], out[b + 3]
-            for i in range(start, stop):
-                k = code[i]
-                row = first_row + i
-                out_0[k + column_0[row]] += one
-                out_1[k + column_1[row]] += one
-                out_2[k + column_2[row]] += one
-                out_3[k + column_3[row]] += one
-            b += 4
-        while b < n:
-            column, mine = bundles[which[b]], out[b]
-            for i in range(start, stop):
-                mine[code[i] + column[first_row + i]] += one
-            b += 1
+    for row in rows:
+        mine = codes[row]
+        for b in range(len(mine)):
+            table[STRIDE * b + np.int64(mine[b])] += one
+
+
+@inner
+def _spread(
+    table: npt.NDArray[np.uint32],
+    bundle_start: Integers,
+    member: Integers,
+    n_states: Integers,
+    place: Integers,
+    cell: int,
+    out: Codes,
+) -> None:
+    """Move the counts of bundles, for one joint state of the base, to the tables of members.
+
+    Digit by digit from the last, the most significant: its table sums over all others, then it is
+    summed out itself.
+    """
+    for b in range(len(bundle_start) - 1):
+        size = 1
+        for m in range(bundle_start[b], bundle_start[b + 1]):
+            size *= n_states[member[m]]
+        mine = table[STRIDE * b : STRIDE * b + size]
+        for m in range(bundle_start[b + 1] - 1, bundle_start[b] - 1, -1):
+            variable = member[m]
+            r = n_states[variable]
+            row = place[variable] + cell * r
+            size //= r
+            lowest = mine[:size]
+            for s in range(r):
+                part = mine[s * size : (s + 1) * size]
+                n = 0
+                for i in range(size):
+                    n += part[i]
+                if place[variable] >= 0:
+                    out[row + s] += n
+                if s > 0:
+                    for i in range(size):
+                        lowest[i] += part[i]
+    table[:] = 0
+
+
+@inner
+def _starts(variables: Integers, n_states: Integers, n_cells: int) -> Integers:
+    """Where the tables of variables begin that stand one after the other, or -1, by variable."""
+    start = np.full(len(n_states), -1, dtype=np.int64)
+    n = 0
+    for variable in variables:
+        start[variable] = n
+        n += n_cells * n_states[variable]
+    return start
 
 
 @kernel
-def spread_bundles(
-    tables: npt.NDArray[np.uint32],
-    place: Integers,
-    state: npt.NDArray[np.uint8],
+def take_rest(
+    out: Codes,
+    others: Integers,
+    n_states: Integers,
+    left_out: Integers,
+    n_inner: int,
+    whole: Codes,
+    whole_start: Integers,
+) -> Integers:
+    """Fill in what :func:`count_mixed` left out; return where each variable's table begins.
+
+    The counts are those of ``whole``, the tables without the base's last variable, which has
+    ``n_inner`` states, less the counts of its other states. The table of variable ``v`` starts at
+    ``whole_start[v]``.
+    """
+    start = _starts(others, n_states, len(left_out) * n_inner)
+    for variable in others:
+        r = n_states[variable]
+        for j in range(len(left_out)):
+            if left_out[j] < 0:
+                continue
+            block = start[variable] + j * n_inner * r
+            for s in range(r):
+                rest = whole[whole_start[variable] + j * r + s]
+                for k in range(n_inner):
+                    if k != left_out[j]:
+                        rest -= out[block + k * r + s]
+                out[block + left_out[j] * r + s] = rest
+    return start
+
+
+@kernel
+def arrange(
+    axes: Integers,
+    cells: Codes,
+    table: Codes,
+    start: Integers,
+    wanted: Integers,
+    n_parents: int,
+    others: Integers,
     n_states: Integers,
     out: Integers,
 ) -> None:
-    """Sum the tables of bundles to those of their members, one after the other.
+    """Write to ``out`` the counts of a family, without each parent, and with each of the others.
 
-    Variable ``v`` stands in ``tables[place[v]]``; a code ``c`` of its bundle means its state
-    ``state[v, c]``.
+    ``cells`` are the joint counts of ``axes``; those with variable ``v`` begin at
+    ``table[start[v]]``. ``wanted`` is the order of the axes in the output, row-major: the child
+    last, before it the parents. One table follows the other.
     """
-    start = 0
-    n_base = tables.shape[1] // STRIDE
-    for v in range(len(place)):
-        table, mine, r = tables[place[v]], state[v], n_states[v]
-        for j in range(n_base):
-            for c in range(STRIDE):
-                out[start + j * r + mine[c]] += table[j * STRIDE + c]
-        start += n_base * r
+    n_cells = len(cells)
+    order = np.zeros(n_cells, dtype=np.int64)
+    step = n_cells
+    for variable in wanted:
+        stride = 1
+        for k in range(len(axes) - 1, -1, -1):
+            if axes[k] == variable:
+                break
+            stride *= n_states[axes[k]]
+        r = n_states[variable]
+        step //= r
+        for cell in range(n_cells):
+            order[cell] += cell // step % r * stride
+    for cell in range(n_cells):
+        out[cell] = cells[order[cell]]
+    place = n_cells
+    step = n_cells
+    for k in range(len(wanted) - 1):
+        r = n_states[wanted[k]]
+        step //= r
+        if k >= len(wanted) - 1 - n_parents:
+            size = n_cells // r
+            out[place : place + size] = 0
+            for cell in range(n_cells):
+                out[place + cell // (step * r) * step + cell % step] += out[cell]
+            place += size
+    for variable in others:
+        r = n_states[variable]
+        for cell in range(n_cells):
+            first = start[variable] + order[cell] * r
+            for s in range(r):
+                out[place + s] = table[first + s]
+            place += r
 
 
 @kernel

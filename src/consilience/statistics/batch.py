@@ -47,7 +47,7 @@ class CountBatch:
     """
 
     children: tuple[Variable, ...]
-    given: tuple[tuple[Variable, ...], ...]
+    given: Sequence[tuple[Variable, ...]]
     source: Variable | None
     table: Integers
     shapes: Integers
@@ -101,6 +101,11 @@ class CountBatch:
     def n_states(self) -> Integers:
         """Number of states of the child of each family."""
         return self.shapes[:, 2]
+
+    @property
+    def n_parents(self) -> Integers:
+        """Number of parents of each family."""
+        return np.array([len(given) for given in self.given], np.int64)
 
     def __len__(self) -> int:
         return len(self.children)

@@ -123,6 +123,25 @@ class Moments:
             total = total.merge(self._slice(f))
         return total
 
+    def by_source(self) -> list[Moments]:
+        """The moments of each source alone."""
+        return [self._slice(f) for f in range(len(self.weight))]
+
+    def without_states(self) -> Moments:
+        """The moments of all joint states together, in each source."""
+        if not self.given:
+            return self
+        weight = self.weight.sum(axis=1, keepdims=True)
+        share = np.divide(self.weight, weight, out=np.zeros_like(self.weight), where=weight > 0)
+        # Around the mean of a state with rows: means of small differences keep their digits.
+        most = self.weight.argmax(axis=1)[:, None, None]
+        near = np.take_along_axis(self.mean, most, axis=1)
+        mean = near + np.einsum("fj,fjd->fd", share, self.mean - near)[:, None]
+        gap = np.where(self.weight[..., None] > 0, self.mean - mean, 0.0)
+        between = np.einsum("fj,fjd,fje->fde", self.weight, gap, gap)
+        scatter = (self.scatter.sum(axis=1) + between)[:, None]
+        return Moments(self.names, (), self.source, weight, mean, scatter, self.n_rows)
+
     def _slice(self, f: int) -> Moments:
         rows = slice(f, f + 1)
         arrays = (self.weight[rows], self.mean[rows], self.scatter[rows], self.n_rows[rows])

@@ -6,10 +6,12 @@ states of the family once and joins them with every candidate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from consilience.data.variable import Schema
+from consilience.data.variable import Schema, Variable
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.family import Family
@@ -17,7 +19,7 @@ from consilience.statistics.family import Family
 if TYPE_CHECKING:
     from consilience.statistics.engines.memory import Memory
 
-__all__ = ["ToggleRequest", "ToggleRequests"]
+__all__ = ["ToggleRequest", "ToggleRequests", "ToggledParents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +83,35 @@ class ToggleRequests:
     def merge(self, left: CountBatch, right: CountBatch) -> CountBatch:
         """Counts of the rows of both."""
         return left.merge(right)
+
+
+class ToggledParents(Sequence[tuple[Variable, ...]]):
+    """The parents of all families of some requests, listed only when asked for: few scores do."""
+
+    def __init__(
+        self, requests: Sequence[ToggleRequest], variables: Mapping[str, Variable]
+    ) -> None:
+        self._requests = requests
+        self._variables = variables
+
+    @cached_property
+    def _listed(self) -> tuple[tuple[Variable, ...], ...]:
+        known = self._variables
+        given: list[tuple[Variable, ...]] = []
+        for request in self._requests:
+            parents = tuple(known[name] for name in request.family.parents)
+            given += [parents, *(tuple(p for p in parents if p is not left) for left in parents)]
+            given += [(*parents, known[name]) for name in request.candidates]
+        return tuple(given)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._listed[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._listed == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._listed)

@@ -32,6 +32,9 @@ class NoScores:
         values[child] = 0.0
         return values
 
+    def gaining(self, child, parents, least):
+        return [(x, gain) for x, gain in enumerate(self.toggled(child, parents)) if gain > least]
+
 
 def to_parents(dag):
     place = {name: i for i, name in enumerate(sorted(dag.nodes))}

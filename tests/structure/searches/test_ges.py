@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import consilience as cs
 from consilience.errors import InputError
+from consilience.structure.searches import class_moves
 
 
 def random_rows(n_nodes, n_rows, seed, p_arc=0.4):
@@ -121,3 +122,16 @@ def test_equivalent_scores_other_than_bic_work():
 def test_wrong_parameters_are_named(wrong, culprit):
     with pytest.raises(InputError, match=culprit):
         cs.GES(**wrong)
+
+
+@pytest.mark.parametrize(("most", "is_noted"), [(7, True), (8, False)])
+def test_sets_of_neighbors_left_out_are_noted(monkeypatch, most, is_noted):
+    monkeypatch.setattr(class_moves, "MOST_SETS", most)
+    table = random_rows(4, 100, seed=1)
+    # Every arc gains, so the class ends as one clique of four: a node has eight sets of neighbors.
+    found = cs.search(table, score=cs.LogLikelihood(), search=cs.GES())
+    assert len(found.dag.arcs) == 6
+    assert bool(found.notes) == is_noted
+    for note in found.notes:
+        assert "Only the 7 smallest sets" in note
+        assert "'X1', 'X2', 'X3', 'X4'" in note

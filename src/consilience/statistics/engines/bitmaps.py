@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from math import prod
 
 import numpy as np
 
-from consilience._typing import Integers, Words
+from consilience._typing import Codes, Integers, Words
 from consilience.data.table import Table
 from consilience.kernels.counting import BLOCK, count_groups
-from consilience.statistics.plan import Group
+from consilience.statistics.plan import Axes, Group
 
 __all__ = ["MOST_BASE_STATES", "MOST_STATES", "Bitmaps"]
 
@@ -26,36 +25,57 @@ class Bitmaps:
     """A cache with one owner, the engine of the table.
 
     ``bits`` is one array for all variables with few states; its pages are touched, and so cost
-    memory, only for variables that were packed. Row 0 has a set bit for every row of the table.
+    memory, only for variables that were packed. Row 0 has a set bit for every row of the table;
+    state ``s`` of the variable in place ``v``, its place in ``n_states``, has row ``first[v] + s``.
+    ``is_complete[v]`` is known when the variable is packed.
     """
 
     def __init__(self, table: Table, n_states: Mapping[str, int]) -> None:
         self._table = table
-        self._names = [name for name, n in n_states.items() if n <= MOST_STATES]
-        self._index = {name: i for i, name in enumerate(self._names)}
-        self._size = dict(n_states)
-        sizes = [n_states[name] for name in self._names]
-        self._n_states = np.array(sizes, np.int64)
-        self._first = np.array([1, *accumulate(sizes, initial=1)][1 : len(sizes) + 1], np.int64)
-        self._is_complete = np.zeros(len(sizes), np.int64)
-        self._packed: set[str] = set()
+        self._names = tuple(n_states)
+        self._place = {name: i for i, name in enumerate(n_states)}
+        self.n_states = np.array([*n_states.values()], np.int64)
+        self.has_few = self.n_states <= MOST_STATES
+        self.is_complete = np.zeros(len(n_states), np.bool_)
+        self._is_packed = np.zeros(len(n_states), np.bool_)
+        self._is_whole = np.zeros(len(n_states), np.bool_)
+        ends = 1 + np.cumsum(np.where(self.has_few, self.n_states, 0))
+        self.first = np.concatenate([[1], ends])[:-1]
         self.n_words = -(-table.n_rows // 64)
-        self._bits: Words = np.empty((1 + sum(sizes), self.n_words), np.uint64)
-        self._bits[0] = _words(np.ones(table.n_rows, bool), self.n_words)
+        self.bits: Words = np.empty((ends.max(initial=1), self.n_words), np.uint64)
+        self.bits[0] = _words(np.ones(table.n_rows, bool), self.n_words)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._index
+        return bool(self.has_few[self._place[name]])
 
-    def pack(self, names: Iterable[str]) -> None:
-        """Make the bitmaps of these variables if they are not there yet."""
-        for name in names:
-            if name not in self._packed:
-                variable = self._index[name]
-                codes = self._table.column(name)
-                for state in range(self._n_states[variable]):
-                    self._bits[self._first[variable] + state] = _words(codes == state, self.n_words)
-                self._is_complete[variable] = not (codes.size and codes.min() < 0)
-                self._packed.add(name)
+    def places(self, names: Iterable[str]) -> Integers:
+        """Places of variables in the arrays."""
+        return np.array([self._place[name] for name in names], np.int64)
+
+    def names(self, places: Integers) -> Axes:
+        """The variables in some places."""
+        return tuple(self._names[place] for place in places.tolist())
+
+    def pack(self, places: Integers) -> None:
+        """Make the bitmaps of the variables in these places if they are not there yet."""
+        if self._is_packed[places].all():
+            return
+        for variable in np.unique(places[~self._is_packed[places]]).tolist():
+            codes = self._table.column(self._names[variable])
+            for state in range(self.n_states[variable]):
+                self.bits[self.first[variable] + state] = _words(codes == state, self.n_words)
+            self.is_complete[variable] = not (codes.size and codes.min() < 0)
+            self._is_whole[variable] = self.is_complete[variable]
+            self._is_packed[variable] = True
+
+    def are_whole(self, places: Integers) -> bool:
+        """Whether these variables have few states and no gaps; they are then packed."""
+        if self._is_whole[places].all():
+            return True
+        if not self.has_few[places].all():
+            return False
+        self.pack(places)
+        return bool(self._is_whole[places].all())
 
     def count(self, groups: Sequence[Group], word_from: int, word_to: int) -> Integers:
         """Joint counts of all groups over a range of words, one table after the other.
@@ -66,16 +86,16 @@ class Bitmaps:
         """
         base_start, base = self._flat([group.base for group in groups])
         extension_start, extension = self._flat([group.extensions for group in groups])
-        base_cells = [prod([self._size[name] for name in group.base]) for group in groups]
-        cells = np.repeat(base_cells, np.diff(extension_start)) * self._n_states[extension]
+        base_cells = np.array([self.n_states[self.places(g.base)].prod() for g in groups], np.int64)
+        cells = np.repeat(base_cells, np.diff(extension_start)) * self.n_states[extension]
         out_start = np.zeros(len(cells) + 1, np.int64)
         np.cumsum(cells, out=out_start[1:])
         out = np.zeros(out_start[-1], np.int64)
         count_groups(
-            self._bits,
-            self._first,
-            self._n_states,
-            self._is_complete,
+            self.bits,
+            self.first,
+            self.n_states,
+            self.is_complete,
             base_start,
             base,
             extension_start,
@@ -83,14 +103,25 @@ class Bitmaps:
             out_start,
             word_from,
             word_to,
-            np.empty((max(base_cells), BLOCK), np.uint64),
+            np.empty((base_cells.max(), BLOCK), np.uint64),
             out,
         )
         return out
 
+    def n_rows_by_state(self, places: Integers) -> Codes:
+        """Rows of each state of variables, one after another; they must be packed."""
+        return np.concatenate(
+            [
+                np.bitwise_count(self.bits[self.first[v] : self.first[v] + self.n_states[v]]).sum(
+                    axis=1, dtype=np.int32
+                )
+                for v in places.tolist()
+            ]
+        )
+
     def _flat(self, lists: Sequence[Sequence[str]]) -> tuple[Integers, Integers]:
         starts = np.array([0, *accumulate(map(len, lists))], np.int64)
-        return starts, np.array([self._index[name] for names in lists for name in names], np.int64)
+        return starts, self.places(name for names in lists for name in names)
 
 
 def _words(mask: np.ndarray[tuple[int], np.dtype[np.bool_]], n_words: int) -> Words:

@@ -1,23 +1,28 @@
 """Bundles: several columns in one code, so that one increment counts all of them.
 
-The joint states of a few variables with few states are numbered below 64 and kept as one column of
-bytes. Counting a base with a bundle costs one increment a row; the tables of base and each member
-are sums of the bundle's table. This pays where the base has too many joint states for bitmaps.
-Only variables that are never missing are bundled.
+The joint states of a few variables with few states are numbered below 256; the codes of all bundles
+of a row are bytes side by side. Counting a row costs one increment a bundle, and the table of each
+member is a sum of its bundle's table. Joint states of a base that many rows share are still counted
+by bitmaps, so that the cost falls the more the fewer joint states most rows are in. Only variables
+that are never missing are bundled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
-from consilience._typing import Integers
+from consilience._typing import Codes, Integers
 from consilience.data.table import Table
-from consilience.kernels.counting import STRIDE, spread_bundles, tally_bundles
+from consilience.kernels.counting import STRIDE, count_mixed
+from consilience.statistics.engines.bitmaps import Bitmaps
 
-__all__ = ["Bundles"]
+__all__ = ["NS_A_BUNDLE", "Bundles"]
+
+# Measured; they only choose between equal answers.
+NS_A_BUNDLE, NS_TO_FIND_A_ROW, NS_A_FULL_WORD = 0.6, 4.0, 0.3
 
 
 class Bundles:
@@ -29,58 +34,67 @@ class Bundles:
         The rows.
     n_states
         Number of states of the variables to bundle, none of which is ever missing.
+    bitmaps
+        Bitmaps of these variables.
     """
 
-    def __init__(self, table: Table, n_states: Mapping[str, int]) -> None:
-        self._n_states = n_states
-        self._members = _bundled(n_states)
-        self._place = {name: b for b, names in enumerate(self._members) for name in names}
-        self._codes = np.zeros((len(self._members), table.n_rows), np.uint8)
-        self._state = np.zeros((len(n_states), STRIDE), np.uint8)  # of each member, by code
-        self._row = {name: i for i, name in enumerate(n_states)}
-        for codes, names in zip(self._codes, self._members, strict=True):
-            size = 1
+    def __init__(self, table: Table, n_states: Mapping[str, int], bitmaps: Bitmaps) -> None:
+        members = _bundled(n_states)
+        self._bitmaps = bitmaps
+        self._names = frozenset(n_states)
+        self.n_bundles = len(members)
+        self._start = np.array([0, *accumulate(map(len, members))], np.int64)
+        self._member = bitmaps.places([name for names in members for name in names])
+        self._codes = np.zeros((table.n_rows, len(members)), np.uint8)
+        for b, names in enumerate(members):
+            codes, size = np.zeros(table.n_rows, np.uint8), 1
             for name in names:
-                r = n_states[name]
-                np.multiply(codes, r, out=codes)
-                codes += table.column(name).astype(np.uint8, copy=False)
-                size *= r
-            for name in names:
-                size //= n_states[name]
-                self._state[self._row[name]] = np.arange(STRIDE) // size % n_states[name]
+                codes += table.column(name).astype(np.uint8, copy=False) * np.uint8(size % STRIDE)
+                size *= n_states[name]
+            self._codes[:, b] = codes
 
     def __contains__(self, name: str) -> bool:
-        return name in self._place
-
-    def needed(self, names: Iterable[str]) -> list[int]:
-        """The bundles that hold these variables."""
-        return sorted({self._place[name] for name in names})
+        return name in self._names
 
     def count(
-        self, code: npt.NDArray[np.uint32], n_base: int, names: Sequence[str], row_from: int
-    ) -> Integers:
-        """Joint counts of a base with each of the variables, one table after the other.
+        self,
+        base: Integers,
+        extension: Integers,
+        n_rows: Codes,
+        left_out: Integers,
+        words: tuple[int, int],
+    ) -> Codes:
+        """Joint counts of a base with each of the extensions, one table after the other.
 
-        ``code`` are the base's joint states of the rows from ``row_from`` on, times ``STRIDE``.
+        The variables are places in the bitmaps, which must be packed. ``n_rows`` has the rows of
+        each joint state of the base, ``left_out`` for each joint state of all but its last variable
+        the state of that one that is not counted, or -1.
         """
-        which = self.needed(names)
-        tables = np.zeros((len(which), n_base * STRIDE), np.uint32)
-        tally_bundles(code, self._codes, np.array(which, np.int64), row_from, tables)
-        position = {b: i for i, b in enumerate(which)}
-        sizes = np.array([self._n_states[name] for name in names], np.int64)
-        out = np.zeros(int(n_base * sizes.sum()), np.int64)
-        spread_bundles(
-            tables,
-            np.array([position[self._place[name]] for name in names], np.int64),
-            self._state[[self._row[name] for name in names]],
-            sizes,
+        bitmaps = self._bitmaps
+        n_states = int(bitmaps.n_states[extension].sum())
+        out = np.zeros(len(n_rows) * n_states, np.int32)
+        ns_by_bitmap = NS_A_FULL_WORD * bitmaps.n_words * (n_states - len(extension))
+        ns_a_row = NS_TO_FIND_A_ROW + NS_A_BUNDLE * self.n_bundles
+        count_mixed(
+            bitmaps.bits,
+            bitmaps.first,
+            bitmaps.n_states,
+            base,
+            extension,
+            n_rows,
+            left_out,
+            int(ns_by_bitmap / ns_a_row) - STRIDE // 4,  # to spread costs as much as some rows
+            self._codes,
+            self._start,
+            self._member,
+            *words,
             out,
         )
         return out
 
 
 def _bundled(n_states: Mapping[str, int]) -> list[list[str]]:
-    """Variables in bundles of fewer than 64 joint states, each put where it leaves least room."""
+    """Variables in bundles of at most 256 joint states, each put where it leaves least room."""
     bundles: list[list[str]] = []
     sizes: list[int] = []
     for name in sorted(n_states, key=lambda name: (-n_states[name], name)):

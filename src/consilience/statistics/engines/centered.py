@@ -20,23 +20,29 @@ from consilience.statistics.request import MomentRequest
 
 __all__ = ["moments_of"]
 
-ROWS_A_BLOCK = 1 << 16
+ROWS_A_BLOCK = 1 << 14
+"""What fits in the caches of a processor."""
+
+ROWS_A_GROUP = 1 << 8
+"""Blocks have at least this many rows for each group, or merging them costs more than they do."""
 
 
 def moments_of(table: Table, request: MomentRequest, threads: int) -> Moments:
     """The moments of all rows of a table."""
     _check_request(table, request)
-    n_blocks = -(-table.n_rows // ROWS_A_BLOCK)
+    empty = request.empty(table.schema)
+    size = max(ROWS_A_BLOCK, ROWS_A_GROUP * empty.weight.size)
+    n_blocks = -(-table.n_rows // size)
 
     def work(block_from: int, block_to: int) -> list[Moments]:
-        starts = range(block_from * ROWS_A_BLOCK, block_to * ROWS_A_BLOCK, ROWS_A_BLOCK)
+        starts = range(block_from * size, block_to * size, size)
         with np.errstate(over="ignore", invalid="ignore"):  # refused below
-            return [_block(table, request, slice(start, start + ROWS_A_BLOCK)) for start in starts]
+            return [_block(table, request, slice(start, start + size)) for start in starts]
 
     parts = each_part(n_blocks, min(threads, max(1, n_blocks)), work)
     blocks = [block for part in parts for block in part]
     with np.errstate(over="ignore", invalid="ignore"):
-        total = reduce(Moments.merge, blocks, request.empty(table.schema))
+        total = reduce(Moments.merge, blocks, empty)
     if not np.isfinite(total.scatter).all():
         raise DataError(
             f"the products of {_check.listed(request.names)} are too large for a float. Divide the "
@@ -66,19 +72,21 @@ def _check_request(table: Table, request: MomentRequest) -> None:
 def _block(table: Table, request: MomentRequest, rows: slice) -> Moments:
     empty = request.empty(table.schema)
     n_sources, n_groups = empty.weight.shape
-    values = np.empty((len(range(*rows.indices(table.n_rows))), len(request.names)))
+    shape = len(range(*rows.indices(table.n_rows))), len(request.names)
+    values = np.empty(shape, order="F")  # column by column, as they are read
+    group, is_known = _group_code(table, request, rows)
     for k, name in enumerate(request.names):
         values[:, k] = table.column(name)[rows]
-    weights = np.ones(len(values)) if table.weights is None else table.weights[rows].astype(float)
+        is_known &= ~np.isnan(values[:, k])
+    weights = None if table.weights is None else table.weights[rows].astype(float)
     source = np.zeros(len(values), np.int64)
     if empty.source and table.source_codes is not None:
         source = table.source_codes[rows].astype(np.int64)
-    group, is_known = _group_code(table, request, rows)
-    is_known &= ~np.isnan(values).any(axis=1)
+    known = slice(None) if is_known.all() else is_known
     weight, mean, scatter = _grouped(
-        values[is_known],
-        weights[is_known],
-        (source * n_groups + group)[is_known],
+        values[known],
+        None if weights is None else weights[known],
+        (source * n_groups + group)[known],
         n_sources * n_groups,
     )
     n_rows = np.bincount(source, weights, minlength=n_sources).astype(float)
@@ -106,22 +114,26 @@ def _group_code(
 
 
 def _grouped(
-    values: Floats, weights: Floats, code: Integers, n_groups: int
+    values: Floats, weights: Floats | None, code: Integers, n_groups: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Weight, mean and scatter of each group of rows."""
+    """Weight, mean and scatter of each group of rows; rows without weights count one each."""
     d = values.shape[1]
     weight, mean = np.zeros(n_groups), np.zeros((n_groups, d))
     scatter = np.zeros((n_groups, d, d))
-    order = np.argsort(code, kind="stable") if n_groups > 1 else slice(None)
-    values, weights, code = values[order], weights[order], code[order]
+    if n_groups > 1:
+        order = np.argsort(code, kind="stable")
+        values, code = values[order], code[order]
+        weights = None if weights is None else weights[order]
     groups, starts = np.unique(code, return_index=True)
     ends = np.append(starts, len(code))[1:]
     for group, a, b in zip(groups, starts, ends, strict=False):
-        w, x = weights[a:b], values[a:b]
+        x = values[a:b]
+        w = np.ones(b - a) if weights is None else weights[a:b]
         weight[group] = w.sum()
         if weight[group] > 0:
             # Shifted by a row first: means of small differences keep the digits of large values.
             mean[group] = x[0] + w @ (x - x[0]) / weight[group]
             centered = x - mean[group]
-            scatter[group] = (w[:, None] * centered).T @ centered
+            weighted = centered if weights is None else w[:, None] * centered
+            scatter[group] = weighted.T @ centered
     return weight, mean, scatter

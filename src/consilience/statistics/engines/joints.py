@@ -3,7 +3,7 @@
 - *Bitmaps* (``kernels/counting.py``) for rows of weight one and bases of few joint states: all
   extensions of a base in one pass, about half a nanosecond for 64 rows, joint state and state of
   the extension;
-- *bundles*, about 1.3 ns for a row and three or more variables at once, for larger bases;
+- *bundles*, at most about 0.7 ns for a row and three or more variables at once, for larger bases;
 - *increments*, about 1.2 ns for a row and variable, for the rest: weighted rows, variables with
   gaps or with many states.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,19 +24,24 @@ from consilience.data.table import Table
 from consilience.kernels.counting import STRIDE, fold, tally, tally_weighted
 from consilience.kernels.threads import each_part
 from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, MOST_STATES, Bitmaps
-from consilience.statistics.engines.bundles import Bundles
+from consilience.statistics.engines.bundles import NS_A_BUNDLE, Bundles
+from consilience.statistics.engines.neighbors import Neighbors
 from consilience.statistics.plan import Axes, Group
 
 __all__ = ["Joint", "Joints"]
 
 ROWS_A_BLOCK = 1 << 16
 ROWS_FOR_THREADS = 1 << 17  # below this a thread costs more than it saves
+MOST_ROWS = 1 << 31  # more rows need larger counts than bundles have
 
 # Measured; they only choose between equal answers.
-NS_A_WORD, NS_AN_INCREMENT, NS_A_BUNDLE, NS_A_BUNDLE_CELL = 0.45, 1.2, 1.3, 0.8
+NS_A_WORD, NS_AN_INCREMENT = 0.45, 1.2
 
 Joint: TypeAlias = tuple[Axes, Integers]
 """Names of the axes of a joint count, and the count with one axis each."""
+
+
+Counted = TypeVar("Counted", Integers, Codes)
 
 
 class Joints:
@@ -58,12 +63,14 @@ class Joints:
         self, table: Table, n_states: dict[str, int], weights: Integers | None, threads: int
     ) -> None:
         self._table = table
+        self._n_rows = table.n_rows
         self._n_states = n_states
         self._weights = weights
         self._threads = threads
         self._most_states = max(n_states.values(), default=1)
         self._bitmaps: Bitmaps | None = None
         self._bundles: Bundles | None = None
+        self._neighbors: Neighbors | None = None
         self._complete: dict[str, bool] = {}
 
     def n_cells(self, names: Iterable[str]) -> float:
@@ -76,6 +83,25 @@ class Joints:
             codes = self._table.column(name)
             self._complete[name] = not (codes.size and codes.min() < 0)
         return self._complete[name]
+
+    def neighbors(
+        self, base: Integers, n_parents: int, others: Integers, n_cells: float
+    ) -> Integers | None:
+        """Counts of a family, without each parent, and with each of the others, one after another.
+
+        Variables are places in ``n_states``; the base is the child, last, the parents before it and
+        the source if kept apart, with ``n_cells`` joint states. None where there are gaps, weights,
+        or too many states: such families are for :meth:`flat`.
+        """
+        if self._weights is not None or self._n_rows >= MOST_ROWS or n_cells > MOST_BASE_STATES:
+            return None
+        bitmaps = self._packed()
+        if not others.size or not bitmaps.are_whole(base) or not bitmaps.are_whole(others):
+            return None
+        if self._neighbors is None:
+            n_states = bitmaps.n_states
+            self._neighbors = Neighbors(self._n_rows, n_states, self._joint, self._by_bundles)
+        return self._neighbors.of(base, n_parents, others)
 
     def flat(self, groups: Sequence[Group]) -> Integers:
         """Joint counts of all groups, one table after the other in their order."""
@@ -93,7 +119,7 @@ class Joints:
                 pieces.append(counted[:size])
                 counted = counted[size:]
             elif not bitmaps and not slow:
-                pieces.append(self._over_rows(partial(self._bundle, group)))
+                pieces.append(self._bundle_counts(group))
             else:
                 joints = dict(self._by_route([group], [(bitmaps, bundled, slow)]))
                 pieces += [joints[group.axes(name)].ravel() for name in group.extensions]
@@ -115,7 +141,7 @@ class Joints:
         flat = self._bitmap_counts(by_bitmap) if by_bitmap else np.zeros(0, np.int64)
         joints = self._split(by_bitmap, flat)
         for group in by_bundle:
-            joints += self._split([group], self._over_rows(partial(self._bundle, group)))
+            joints += self._split([group], self._bundle_counts(group))
         for group in by_increment:
             joints += self._split([group], self._over_rows(partial(self._increment, group)))
         return joints
@@ -128,7 +154,8 @@ class Joints:
         if not is_plain or base > MOST_BASE_STATES:
             return (), (), group.extensions
         cost = min(base / 64, 1.0) * NS_A_WORD
-        if self._bundling_pays(group, base, cost) and all(map(self.is_complete, group.base)):
+        is_whole = bool(group.base) and all(map(self.is_complete, group.base))
+        if is_whole and self._bundling_pays(group, base, cost):
             bundled = tuple(name for name in group.extensions if name in self._bundled())
             rest = tuple(name for name in group.extensions if name not in bundled)
             fast, slow = self._by_cost(rest, cost)
@@ -144,14 +171,12 @@ class Joints:
         return fast, tuple(name for name in names if name not in fast)
 
     def _bundling_pays(self, group: Group, base: float, cost: float) -> bool:
-        if base < 8 or len(group.extensions) < 3:
+        if base < 8 or len(group.extensions) < 3 or self._n_rows >= MOST_ROWS:
             return False
         bundles = self._bundled()
-        names = [name for name in group.extensions if name in bundles]
-        states = sum(self._n_states[name] - 1 for name in names)
-        cells = base * STRIDE * len(names) * NS_A_BUNDLE_CELL
-        bundled = len(bundles.needed(names)) * NS_A_BUNDLE * self._table.n_rows + cells
-        return bundled < states * min(cost, NS_AN_INCREMENT) * self._table.n_rows
+        states = sum(self._n_states[name] - 1 for name in group.extensions if name in bundles)
+        bundled = (self._n_rows + base * STRIDE) * bundles.n_bundles * NS_A_BUNDLE
+        return bundled < states * min(cost, NS_AN_INCREMENT) * self._n_rows
 
     def _packed(self) -> Bitmaps:
         if self._bitmaps is None:
@@ -160,29 +185,40 @@ class Joints:
 
     def _bundled(self) -> Bundles:
         if self._bundles is None:
-            variables = self._table.variables
-            small = {
-                name: n
-                for name, n in self._n_states.items()
-                if name in variables and n <= STRIDE // 2 and self.is_complete(name)
-            }
-            self._bundles = Bundles(self._table, small)
+            bitmaps = self._packed()
+            names = [name for name in self._n_states if name in bitmaps and self.is_complete(name)]
+            whole = {name: self._n_states[name] for name in names}
+            self._bundles = Bundles(self._table, whole, bitmaps)
         return self._bundles
 
     def _bitmap_counts(self, groups: Sequence[Group]) -> Integers:
         bitmaps = self._packed()
-        bitmaps.pack({name for g in groups for name in (*g.base, *g.extensions)})
+        bitmaps.pack(bitmaps.places({name for g in groups for name in (*g.base, *g.extensions)}))
         return self._over_units(bitmaps.n_words, lambda a, b: bitmaps.count(groups, a, b))
 
-    def _bundle(self, group: Group, row_from: int, row_to: int) -> Integers:
-        n_base = int(self.n_cells(group.base))
-        total = np.zeros(0, np.int64)
-        for start in range(row_from, row_to, ROWS_A_BLOCK):
-            rows = slice(start, min(start + ROWS_A_BLOCK, row_to))
-            code = self._base_code(group.base, rows).astype(np.uint32) * np.uint32(STRIDE)
-            counts = self._bundled().count(code, n_base, group.extensions, start)
-            total = counts if not total.size else total + counts
-        return total if total.size else np.zeros(self._size(group), np.int64)
+    def _bundle_counts(self, group: Group) -> Integers:
+        bitmaps = self._packed()
+        base, extension = bitmaps.places(group.base), bitmaps.places(group.extensions)
+        bitmaps.pack(extension)
+        n_rows = self._joint(base)
+        none = np.full(len(n_rows) // bitmaps.n_states[base[-1]], -1, np.int64)
+        return self._by_bundles(base, extension, n_rows, none).astype(np.int64)
+
+    def _joint(self, places: Integers) -> Codes:
+        """Joint counts of variables with few states, row-major."""
+        names = self._packed().names(places)
+        return self._bitmap_counts([Group(names[:-1], names[-1:])]).astype(np.int32)
+
+    def _by_bundles(
+        self, base: Integers, extension: Integers, n_rows: Codes, left_out: Integers
+    ) -> Codes:
+        bitmaps = self._packed()
+        if not base.size:
+            return bitmaps.n_rows_by_state(extension)
+        bundles = self._bundled()
+        return self._over_units(
+            bitmaps.n_words, lambda a, b: bundles.count(base, extension, n_rows, left_out, (a, b))
+        )
 
     def _increment(self, group: Group, row_from: int, row_to: int) -> Integers:
         sizes = [int(self.n_cells(group.axes(extension))) for extension in group.extensions]
@@ -220,8 +256,10 @@ class Joints:
         return int(self.n_cells(group.base)) * sum(self._n_states[n] for n in group.extensions)
 
     def _over_rows(self, work: Callable[[int, int], Integers]) -> Integers:
-        return self._over_units(self._table.n_rows, work)
+        return self._over_units(self._n_rows, work)
 
-    def _over_units(self, n_units: int, work: Callable[[int, int], Integers]) -> Integers:
-        n_parts = self._threads if self._table.n_rows >= ROWS_FOR_THREADS else 1
+    def _over_units(self, n_units: int, work: Callable[[int, int], Counted]) -> Counted:
+        n_parts = self._threads if self._n_rows >= ROWS_FOR_THREADS else 1
+        if n_parts == 1:
+            return work(0, n_units)
         return reduce(np.add, each_part(n_units, n_parts, work))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,13 +34,22 @@ from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.plan import Axes, Group, plan
 from consilience.statistics.request import Answer, CountRequest, MomentRequest, Request
-from consilience.statistics.toggles import ToggleRequest
+from consilience.statistics.toggles import ToggledParents, ToggleRequest
 
 __all__ = ["Memory"]
 
 SMALL_TABLE = 1 << 16  # cells; a table of this size is never worth a sparse one
 
 LEAST_WEIGHT = 2.0**-27  # below it the rounding to fixed point exceeds a thousandth
+
+
+class _Toggle(NamedTuple):
+    """A request with the axes of its family and their joint states, and its candidates' sizes."""
+
+    request: ToggleRequest
+    base: Axes
+    n_cells: float
+    sizes: list[int]
 
 
 class Memory:
@@ -64,6 +74,7 @@ class Memory:
         self._n_states = {name: v.n_states for name, v in self._variables.items()}
         self._position = {name: i for i, name in enumerate(self._n_states)}
         self._weights, self._scale = _whole_weights(table)
+        self._n_rows = table.n_rows
         self._joints = Joints(table, self._n_states, self._weights, self.threads)
         self._rows: Integers | None = None
 
@@ -104,67 +115,73 @@ class Memory:
         """Counts of families and of all their neighbors; see :class:`ToggleRequest`."""
         for request in requests:
             self._check_toggle(request)
-        if any(map(self._is_toggle_mostly_empty, requests)):
-            counts = [
-                counts
-                for request in requests
-                for counts in self.count(
-                    CountRequest(request.families, request.by_source, request.memory_limit)
-                )
-            ]
-            return CountBatch.of(counts, by_source=True)
-        self._check_toggle_memory(requests)
-        return self._toggled(requests)
+        asked = [self._toggle(request) for request in requests]
+        if any(map(self._is_toggle_mostly_empty, asked)):
+            families = tuple(family for request in requests for family in request.families)
+            first = requests[0]
+            one = CountRequest(families, first.by_source, first.memory_limit)
+            return CountBatch.of(self.count(one), by_source=True)
+        self._check_toggle_memory(asked)
+        return self._toggled(asked)
 
-    def _is_toggle_mostly_empty(self, request: ToggleRequest) -> bool:
-        cells = self._n_cells(self._axes(request.family, by_source=request.by_source))
-        states = max((self._n_states[name] for name in request.candidates), default=1)
-        return cells * states > max(SMALL_TABLE, 2 * self.table.n_rows)
+    def _toggle(self, request: ToggleRequest) -> _Toggle:
+        base = self._axes(request.family, by_source=request.by_source)
+        sizes = [self._n_states[name] for name in request.candidates]
+        return _Toggle(request, base, self._n_cells(base), sizes)
 
-    def _check_toggle_memory(self, requests: Sequence[ToggleRequest]) -> None:
-        needed = 0.0
-        for request in requests:
-            states = sum(self._n_states[name] for name in request.candidates)
-            base = self._axes(request.family, by_source=request.by_source)
-            needed += 8 * self._n_cells(base) * (1 + states)
-        first = requests[0]
+    def _is_toggle_mostly_empty(self, asked: _Toggle) -> bool:
+        n_cells = asked.n_cells * max(asked.sizes, default=1)
+        return n_cells > max(SMALL_TABLE, 2 * self._n_rows)
+
+    def _check_toggle_memory(self, asked: Sequence[_Toggle]) -> None:
+        first = asked[0].request
         _check.memory(
             f"the family of {first.family.child!r} with each of {len(first.candidates)} more "
-            f"parents (one of {len(requests)} requests)",
-            needed,
+            f"parents (one of {len(asked)} requests)",
+            8 * sum(one.n_cells * (1 + sum(one.sizes)) for one in asked),
             first.memory_limit,
             "Use fewer parents or states, or raise memory_limit.",
         )
 
-    def _toggled(self, requests: Sequence[ToggleRequest]) -> CountBatch:
-        groups: list[Group] = []
-        shapes: list[tuple[int, int, int, int]] = []
+    def _toggled(self, asked: Sequence[_Toggle]) -> CountBatch:
+        requests = [one.request for one in asked]
+        rows = self._rows_by_source(by_source=requests[0].by_source)
+        shapes: list[Integers] = []
         children: list[Variable] = []
-        given: list[tuple[Variable, ...]] = []
-        by_source, variable, n_states = requests[0].by_source, self._variables, self._n_states
-        rows = self._rows_by_source(by_source=by_source)
-        for request in requests:
-            family, candidates = request.family, request.candidates
-            base, r = self._axes(family, by_source=by_source), n_states[family.child]
-            fewer = [tuple(name for name in base if name != parent) for parent in family.parents]
-            groups += [Group(axes[:-1], (family.child,)) for axes in (base, *fewer)]
-            groups += [Group(base, candidates)] if candidates else []
-            outer = [int(self._n_cells(axes)) // (len(rows) * r) for axes in (base, *fewer)]
-            shapes += [(len(rows), q, r, 1) for q in outer]
-            shapes += [(len(rows), outer[0], r, n_states[name]) for name in candidates]
-            parents = tuple(variable[name] for name in family.parents)
-            children += [variable[family.child]] * (len(outer) + len(candidates))
-            given += [parents, *(tuple(p for p in parents if p is not left) for left in parents)]
-            given += [(*parents, variable[name]) for name in candidates]
+        for request, _, n_cells, sizes in asked:
+            child = self._variables[request.family.child]
+            fewer = [self._n_states[name] for name in request.family.parents]
+            shape = np.empty((1 + len(fewer) + len(sizes), 4), np.int64)
+            q = int(n_cells) // (len(rows) * child.n_states)
+            shape[:] = len(rows), q, child.n_states, 1
+            shape[1 : 1 + len(fewer), 1] //= np.array(fewer, np.int64)
+            shape[1 + len(fewer) :, 3] = sizes
+            shapes.append(shape)
+            children += [child] * len(shape)
         return CountBatch(
             tuple(children),
-            tuple(given),
-            source_axis(self.schema, by_source=by_source),
-            _freeze.read_only(self._joints.flat(groups)),
-            _freeze.read_only(np.array(shapes, np.int64)),
+            ToggledParents(requests, self._variables),
+            source_axis(self.schema, by_source=requests[0].by_source),
+            _freeze.read_only(_joined(self._toggled_counts(asked))),
+            _freeze.read_only(_joined(shapes)),
             rows,
             self._scale,
         )
+
+    def _toggled_counts(self, asked: Sequence[_Toggle]) -> list[Integers]:
+        """Counts of each family, without each parent, and with each candidate."""
+        pieces: list[Integers | None] = []
+        for one in asked:
+            base = np.array([self._position[name] for name in one.base], np.int64)
+            others = np.array([self._position[name] for name in one.request.candidates], np.int64)
+            n_parents = len(one.request.family.parents)
+            pieces.append(self._joints.neighbors(base, n_parents, others, one.n_cells))
+        if all(piece is None for piece in pieces):
+            return [self._joints.flat([group for one in asked for group in _groups(one)])]
+        return [
+            self._joints.flat(_groups(one)) if piece is None else piece
+            for one, piece in zip(asked, pieces, strict=True)
+        ]
 
     def _check_toggle(self, request: ToggleRequest) -> None:
         """Check the families of a request; the usual case, all of it plain, in one glance."""
@@ -198,7 +215,7 @@ class Memory:
         return self._joints.n_cells(names)
 
     def _is_mostly_empty(self, names: Axes) -> bool:
-        return self._n_cells(names) > max(SMALL_TABLE, 2 * self.table.n_rows)
+        return self._n_cells(names) > max(SMALL_TABLE, 2 * self._n_rows)
 
     def _check_memory(
         self, request: CountRequest, axes: Sequence[Axes], is_sparse: Sequence[bool]
@@ -208,7 +225,7 @@ class Memory:
             cells = self._n_cells(names)
             if sparse:
                 parents = self._n_cells(family.parents)
-                cells *= min(parents, self.table.n_rows) / parents
+                cells *= min(parents, self._n_rows) / parents
             check_table_size(family, cells, request.memory_limit)
             total += cells
         _check.memory(
@@ -228,7 +245,7 @@ class Memory:
                 1 if self._weights is None else self._weights,
             )
             self._rows = rows  # assigned when complete: another thread may look
-        return self._rows if by_source else self._rows.sum(keepdims=True)
+        return self._rows if by_source or len(self._rows) == 1 else self._rows.sum(keepdims=True)
 
     def _sparse(self, family: Family, request: CountRequest) -> Counts:
         table, seen = count_seen(self.table, family, self._weights, by_source=request.by_source)
@@ -260,6 +277,18 @@ class Memory:
                 counts.sum(axis=axes.index(extra)),
             )
         return joints
+
+
+def _joined(arrays: Sequence[Integers]) -> Integers:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _groups(one: _Toggle) -> list[Group]:
+    """The family, without each parent, and with each candidate, as groups to be counted."""
+    parents = one.request.family.parents
+    fewer = [tuple(name for name in one.base if name != parent) for parent in parents]
+    alone = [Group(axes[:-1], axes[-1:]) for axes in (one.base, *fewer)]
+    return [*alone, Group(one.base, one.request.candidates)] if one.sizes else alone
 
 
 def _arranged(joint: Joint, names: Axes) -> Integers:

@@ -1,6 +1,7 @@
 """Scores: how well a family fits the rows."""
 
 from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu, BDs
+from consilience.structure.scores.bge import BGe
 from consilience.structure.scores.custom import CustomScore
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.nml import FNML, QNML
@@ -22,6 +23,7 @@ __all__ = [
     "BDe",
     "BDeu",
     "BDs",
+    "BGe",
     "CrossValidated",
     "CustomScore",
     "HeldOut",

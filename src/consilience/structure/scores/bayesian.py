@@ -43,7 +43,7 @@ from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
-from consilience.structure.scores.score import Batch
+from consilience.structure.scores.score import Batch, tables_of
 
 __all__ = ["BDJ", "K2", "BDe", "BDeu", "BDs"]
 
@@ -65,7 +65,7 @@ class K2:
 
     def local(self, batch: Batch) -> Floats:
         """Log evidence of each family."""
-        counts = CountBatch.of(batch, by_source=False)
+        counts = tables_of("K2", batch, by_source=False)
         return _log_evidence(counts, np.ones(len(counts)))
 
 
@@ -78,7 +78,7 @@ class BDJ:
 
     def local(self, batch: Batch) -> Floats:
         """Log evidence of each family."""
-        counts = CountBatch.of(batch, by_source=False)
+        counts = tables_of("BDJ", batch, by_source=False)
         return _log_evidence(counts, np.full(len(counts), 0.5))
 
 
@@ -103,7 +103,7 @@ class BDeu:
 
     def local(self, batch: Batch) -> Floats:
         """Log evidence of each family."""
-        counts = CountBatch.of(batch, by_source=False)
+        counts = tables_of("BDeu", batch, by_source=False)
         return _log_evidence(counts, self.ess / (counts.n_parent_states * counts.n_states))
 
 
@@ -125,7 +125,7 @@ class BDs:
 
     def local(self, batch: Batch) -> Floats:
         """Log evidence of each family."""
-        counts = CountBatch.of(batch, by_source=False)
+        counts = tables_of("BDs", batch, by_source=False)
         n_seen = np.empty(len(counts), np.int64)
         parent_states_seen(counts.table, counts.shapes, n_seen)
         return _log_evidence(counts, self.ess / (np.maximum(n_seen, 1) * counts.n_states))
@@ -161,7 +161,7 @@ class BDe:
 
     def local(self, batch: Batch) -> Floats:
         """Log evidence of each family."""
-        counts = list(CountBatch.of(batch, by_source=False))
+        counts = list(tables_of("BDe", batch, by_source=False))
         prior = [table.ravel() for table in self._priors(counts)]
         starts = np.cumsum([0, *map(len, prior[:-1])])
         return _log_evidence(

@@ -10,9 +10,8 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
-from consilience.structure.scores.score import Batch
+from consilience.structure.scores.score import Batch, tables_of
 
 __all__ = ["CustomScore"]
 
@@ -64,7 +63,8 @@ class CustomScore:
 
     def local(self, batch: Batch) -> Floats:
         """What the function says of each family."""
-        return np.array([self._of(one) for one in CountBatch.of(batch, by_source=self.by_source)])
+        counts = tables_of(f"the score {self.name!r}", batch, by_source=self.by_source)
+        return np.array([self._of(one) for one in counts])
 
     def _of(self, counts: Counts) -> float:
         value: object = self.function(_full(counts))

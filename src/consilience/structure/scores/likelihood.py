@@ -1,6 +1,6 @@
 r"""Scores that weigh the likelihood against the number of parameters.
 
-With the counts :math:`N_{jk}` of a family, :math:`d = q (r - 1)` free parameters and :math:`N` rows
+With the counts :math:`N_{jk}` of a table, :math:`d = q (r - 1)` free parameters and :math:`N` rows
 
 .. math:: \log L = \sum_{jk} N_{jk} \log \frac{N_{jk}}{N_j}, \qquad
     \mathrm{AIC} = \log L - d, \qquad \mathrm{BIC} = \log L - \tfrac12 d \log N ,
@@ -8,6 +8,11 @@ With the counts :math:`N_{jk}` of a family, :math:`d = q (r - 1)` free parameter
 .. math:: \mathrm{EBIC} = \mathrm{BIC} - \gamma\, |\mathrm{Pa}| \log p
 
 for a graph of :math:`p` variables. :math:`N` are the rows that are complete for the family.
+
+A continuous child has a regression on its c continuous parents for each of the q joint states of
+the discrete ones: :math:`d = q (c + 2)`, intercepts and variances included, and :math:`\log L` is
+that of ``gaussian.py``. A discrete child with continuous parents has the likelihood and the
+parameters of its logistic regression, :math:`d = q (r - 1) (c + 1)`.
 
 References
 ----------
@@ -32,14 +37,19 @@ from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.kernels.scoring import log_likelihoods
 from consilience.statistics.batch import CountBatch
-from consilience.structure.scores.score import Batch
+from consilience.statistics.regressions import RegressionBatch
+from consilience.structure.scores.gaussian import gaussian_log_likelihoods
+from consilience.structure.scores.logistic import LogisticBatch
+from consilience.structure.scores.score import Batch, batch_of
 
 __all__ = ["AIC", "BIC", "EBIC", "LogLikelihood"]
 
 
 @dataclass(frozen=True, slots=True)
 class LogLikelihood:
-    """Log-likelihood at its maximum; it never falls when an arc is added.
+    """Log-likelihood at its maximum; for tables it never falls when an arc is added.
+
+    For a continuous child it is taken at variances of denominator n - p, a little off the maximum.
 
     Examples
     --------
@@ -54,8 +64,7 @@ class LogLikelihood:
 
     def local(self, batch: Batch) -> Floats:
         """Log-likelihood of each family."""
-        log_likelihood, _ = fitted(CountBatch.of(batch, by_source=False))
-        return log_likelihood
+        return fitted(batch_of(batch))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +76,8 @@ class AIC:
 
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
-        counts = CountBatch.of(batch, by_source=False)
-        log_likelihood, _ = fitted(counts)
-        return log_likelihood - n_free_parameters(counts)
+        flat = batch_of(batch)
+        return fitted(flat)[0] - n_free_parameters(flat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +89,9 @@ class BIC:
 
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
-        counts = CountBatch.of(batch, by_source=False)
-        log_likelihood, n_rows = fitted(counts)
-        return log_likelihood - 0.5 * np.log(np.maximum(n_rows, 1.0)) * n_free_parameters(counts)
+        flat = batch_of(batch)
+        log_likelihood, n_rows = fitted(flat)
+        return log_likelihood - 0.5 * np.log(np.maximum(n_rows, 1.0)) * n_free_parameters(flat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,29 +130,37 @@ class EBIC:
 
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
-        counts = CountBatch.of(batch, by_source=False)
-        n_parents = np.array([len(given) for given in counts.given])
+        flat = batch_of(batch)
+        n_parents = flat.n_parents
         if n_parents.max() >= self.n_variables:
-            family = counts.families[int(n_parents.argmax())]
+            family = flat.families[int(n_parents.argmax())]
             raise InputError(
                 f"EBIC: {family.child!r} with {len(family.parents)} parents is a family of more "
                 f"than n_variables={self.n_variables} variables. Give the number of variables of "
                 "the graph.",
                 parameter="n_variables",
             )
-        return BIC().local(counts) - self.gamma * np.log(self.n_variables) * n_parents
+        return BIC().local(flat) - self.gamma * np.log(self.n_variables) * n_parents
 
 
-def fitted(counts: CountBatch) -> tuple[Floats, Floats]:
+def fitted(counts: CountBatch | RegressionBatch | LogisticBatch) -> tuple[Floats, Floats]:
     """Log-likelihood of each family at its maximum, and the rows that are complete for it.
 
-    Sources have parameters of their own if the counts keep them apart.
+    Sources have tables of their own if the counts keep them apart.
     """
+    if isinstance(counts, LogisticBatch):
+        return counts.log_likelihood, counts.n_rows
+    if isinstance(counts, RegressionBatch):
+        return gaussian_log_likelihoods(counts), np.array(counts.n_rows)
     out, rows = np.empty(len(counts)), np.empty(len(counts), np.int64)
     log_likelihoods(counts.table, counts.shapes, out, rows)
     return out / counts.scale, rows / counts.scale
 
 
-def n_free_parameters(counts: CountBatch) -> Floats:
-    """``q (r - 1)`` for each family, all parent states counted, seen or not."""
+def n_free_parameters(counts: CountBatch | RegressionBatch | LogisticBatch) -> Floats:
+    """Number of each family's free parameters, all parent states counted, seen or not."""
+    if isinstance(counts, LogisticBatch):
+        return counts.n_free_parameters.astype(np.float64)
+    if isinstance(counts, RegressionBatch):
+        return np.asarray(float(counts.n_parent_states) * (counts.n_continuous + 2), np.float64)
     return counts.n_parent_states * (counts.n_states - 1)

@@ -1,12 +1,15 @@
 """What a score is: the one contract of all of them.
 
-A score is a choice, a frozen dataclass with its parameters. It judges a family by its counts alone,
-and a graph by the sum over its families; natural logarithms, higher is better.
+A score is a choice, a frozen dataclass with its parameters. It judges a family by its statistics
+alone, and a graph by the sum over its families; natural logarithms, higher is better. Families of
+discrete variables come as counts, those of continuous children as regressions from moments, those
+of discrete children with continuous parents as fitted logistic regressions. A score that judges
+tables only refuses the others (:func:`tables_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,11 +20,23 @@ from consilience.errors import DataError, InputError
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
+from consilience.statistics.regressions import RegressionBatch
+from consilience.structure.scores.logistic import LogisticBatch
 
-__all__ = ["Batch", "Refusing", "Score", "check_score", "whole_counts"]
+__all__ = [
+    "Batch",
+    "Refusing",
+    "Score",
+    "batch_of",
+    "check_score",
+    "check_variables",
+    "child_of",
+    "tables_of",
+    "whole_counts",
+]
 
-Batch = Sequence[Counts] | CountBatch
-"""Counts of some families over the same rows."""
+Batch = Sequence[Counts] | CountBatch | RegressionBatch | LogisticBatch
+"""Statistics of some families of one kind over the same rows."""
 
 
 class Score(Protocol):
@@ -59,18 +74,61 @@ class Refusing(Protocol):
         ...
 
 
-def check_score(owner: str, score: object) -> None:
-    """Refuse what is not a score."""
+def check_score(owner: str, score: object, variables: Collection[str] | None = None) -> None:
+    """Refuse what is not a score, and one that names other variables than those of the table."""
     if isinstance(score, type) or not hasattr(score, "local"):
         raise InputError(
             f"{owner}: score must be a choice such as cs.BIC() or cs.BDeu(), got {score!r}.",
             parameter="score",
         )
+    if variables is not None:
+        check_variables(score, variables)
+
+
+def check_variables(choice: object, variables: Collection[str]) -> None:
+    """Ask a score or a prior whether all variables that it names are among these.
+
+    A score sees families and not the table, so one that names variables has a method of this name,
+    which refuses those that do not exist; others need none.
+    """
+    check = getattr(choice, "check_variables", None)
+    if check is not None:
+        check(variables)
+
+
+def batch_of(
+    batch: Batch, *, by_source: bool = False
+) -> CountBatch | RegressionBatch | LogisticBatch:
+    """The batch held flat; its sources are pooled unless asked for by source."""
+    if isinstance(batch, LogisticBatch):
+        return batch
+    if isinstance(batch, RegressionBatch):
+        return batch if by_source else batch.pooled()
+    return CountBatch.of(batch, by_source=by_source)
+
+
+def tables_of(owner: str, batch: Batch, *, by_source: bool) -> CountBatch:
+    """The counts of a batch, for scores that judge families of discrete variables only."""
+    if isinstance(batch, RegressionBatch | LogisticBatch):
+        raise InputError(
+            f"{owner} judges families of discrete variables; the family of {child_of(batch)!r} has "
+            "a continuous one. Use cs.BIC(), cs.AIC() or cs.EBIC(), or cs.BGe() if all variables "
+            "are continuous, or read the columns with discretize=.",
+            variable=child_of(batch),
+        )
+    return CountBatch.of(batch, by_source=by_source)
+
+
+def child_of(batch: Batch) -> str:
+    """Name of the first child of a batch."""
+    if isinstance(batch, RegressionBatch | LogisticBatch | CountBatch):
+        return batch.families[0].child
+    return batch[0].child.name
 
 
 def whole_counts(owner: str, batch: Batch, *, by_source: bool) -> CountBatch:
     """The batch in units of rows, for scores that are sums over whole rows."""
-    counts = CountBatch.of(batch, by_source=by_source)
+    counts = tables_of(owner, batch, by_source=by_source)
     if counts.scale == 1:
         return counts
     whole, rest = np.divmod(counts.table, counts.scale)

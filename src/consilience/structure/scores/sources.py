@@ -39,13 +39,22 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
-from consilience.errors import InputError
+from consilience.errors import DataError, InputError
 from consilience.kernels.hierarchy import can_be_exact
 from consilience.parameters.hierarchy import MOST_WORK, log_evidence_of
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.family import Family
+from consilience.statistics.regressions import RegressionBatch
+from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.priors import MAP
-from consilience.structure.scores.score import Batch, Refusing, Score, check_score, whole_counts
+from consilience.structure.scores.score import (
+    Batch,
+    Refusing,
+    Score,
+    check_score,
+    child_of,
+    whole_counts,
+)
 
 __all__ = ["BHD", "PerSource"]
 
@@ -101,9 +110,36 @@ class PerSource:
 
     def local(self, batch: Batch) -> Floats:
         """Sum over the sources of the score of each family."""
+        if isinstance(batch, LogisticBatch):
+            raise InputError(
+                f"PerSource: {child_of(batch)!r} is discrete and has continuous parents; such a "
+                "family is judged for all sources together only. Leave out logistic=True, or "
+                "PerSource.",
+                variable=child_of(batch),
+            )
+        if isinstance(batch, RegressionBatch):
+            return self._regressions(batch)
         counts = CountBatch.of(batch, by_source=True)
         by_source = [self.score.local(_slice(counts, f)) for f in range(len(counts.n_rows))]
         return np.sum(by_source, axis=0)
+
+    def _regressions(self, batch: RegressionBatch) -> Floats:
+        """The sum over the sources for continuous children."""
+        total = np.zeros(len(batch))
+        for source, one in zip(_names(batch), batch.by_source(), strict=True):
+            values = self.score.local(one)
+            if np.isposinf(values).any():
+                family = batch.families[int(values.argmax())]
+                raise DataError(
+                    f"source {source!r}: column {family.child!r} is constant there or a linear "
+                    f"function of {_check.listed(family.parents)}, so that the likelihood has no "
+                    "bound. Leave the column out, or judge the sources together, without "
+                    "PerSource.",
+                    source=source,
+                    column=family.child,
+                )
+            total += values
+        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +233,11 @@ def _solved(
     if not can_be_exact(table[None], s, prior, MOST_WORK)[0]:
         return None
     return log_evidence_of(table, s, prior)
+
+
+def _names(batch: RegressionBatch) -> tuple[str, ...]:
+    source = batch.moments.source
+    return ("all rows",) if source is None else source.discrete_states
 
 
 def _slice(counts: CountBatch, f: int) -> CountBatch:

@@ -155,7 +155,7 @@ def _standard_member(task: Task, scores: LocalScores, parents: list[int]) -> lis
 
     Many orders are equally short; this makes the answer that of :class:`Exact`.
     """
-    if not task.score.score_equivalent:
+    if not task.is_equivalent:
         return parents
     found = task.to_dag(parents)
     other = task.to_parents(CPDAG.of(DAG(found.arcs, nodes=task.names)).to_dag())

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Bools, Floats
-from consilience.structure.searches.classes import bits, topological_order
+from consilience._typing import Floats
+from consilience.structure.searches.classes import bit_matrix, bits, topological_order
 from consilience.structure.searches.hill_climb import TIE
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import start_of
@@ -158,7 +158,7 @@ class _Explorer:
         np.fill_diagonal(gains, -np.inf)
         gains[self._required] = -np.inf
         above = _ancestors(parents)
-        is_parent, is_above = _matrix(parents), _matrix(above)
+        is_parent, is_above = (bit_matrix(sets, len(parents)) for sets in (parents, above))
         turns = np.where(is_parent, gains + gains.T, -np.inf)
         gains[is_above.T & ~is_parent] = -np.inf
         neighbors = np.concatenate([gains.ravel(), turns.ravel()]) + score
@@ -214,12 +214,3 @@ def _has_detour(parents: Sequence[int], above: Sequence[int], child: int, parent
     """Whether a path other than the arc itself leads from the parent to the child."""
     others = parents[child] & ~(1 << parent)
     return any(above[other] >> parent & 1 for other in bits(others))
-
-
-def _matrix(sets: Sequence[int]) -> Bools:
-    """One row a set: which nodes are in it."""
-    p = len(sets)
-    width = (p + 7) // 8
-    packed = b"".join(mask.to_bytes(width, "little") for mask in sets)
-    rows = np.frombuffer(packed, np.uint8).reshape(p, width)
-    return np.unpackbits(rows, axis=1, count=p, bitorder="little").astype(bool)

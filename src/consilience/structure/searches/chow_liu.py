@@ -66,6 +66,7 @@ class ChowLiu:
 
     def search(self, task: Task) -> SearchResult:
         """The tree, or the forest."""
+        _check_kinds(task)
         refuse_constraints("ChowLiu", task)
         if self.root is not None:
             _check.known("variable", [self.root], task.names)
@@ -96,6 +97,16 @@ class ChowLiu:
         return arcs
 
 
+def _check_kinds(task: Task) -> None:
+    if not task.has_one_kind:
+        raise InputError(
+            "ChowLiu needs variables of one kind, all discrete or all continuous: in a tree of "
+            f"both, continuous variables such as {task.strata.names[0]!r} would have discrete "
+            "children. Use cs.HillClimb(max_parents=1), or read the columns with discretize=.",
+            variable=task.strata.names[0],
+        )
+
+
 def refuse_constraints(owner: str, task: Task) -> None:
     """Refuse required and forbidden arcs, which a tree cannot honor without being another one."""
     p = len(task.names)
@@ -115,6 +126,7 @@ def _information(task: Task) -> Floats:
         task.constraints,
         max_parents=1,
         memory_limit=task.memory_limit,
+        strata=task.strata,
     )
     scores.total([0] * len(task.names))  # in one request
     weights = np.where(scores.allowed, _gains(task, scores), 0.0)

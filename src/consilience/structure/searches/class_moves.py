@@ -40,7 +40,16 @@ import numpy as np
 from consilience.structure.searches.classes import EquivalenceClass, bits
 from consilience.structure.searches.local import LocalScores
 
-__all__ = ["DELETE", "INSERT", "MOST_SETS", "TURN", "ClassMove", "Kind", "families"]
+__all__ = [
+    "DELETE",
+    "INSERT",
+    "MOST_SETS",
+    "TURN",
+    "ClassMove",
+    "Kind",
+    "families",
+    "has_more_sets",
+]
 
 MOST_SETS = 256
 """Sets C looked at for a node, the smaller first. A tree has as many as the node has neighbors,
@@ -85,6 +94,14 @@ def families(state: EquivalenceClass, y: int) -> Iterator[tuple[int, int]]:
         yield y, state.parents[y] | given
 
 
+def has_more_sets(state: EquivalenceClass, y: int) -> bool:
+    """Whether a node has more sets C than are looked at."""
+    neighbors = state.neighbors[y]
+    if 2 ** neighbors.bit_count() <= MOST_SETS:
+        return False
+    return next(islice(state.cliques(neighbors), MOST_SETS, None), None) is not None
+
+
 def _sets(state: EquivalenceClass, within: int) -> Iterator[int]:
     return islice(state.cliques(within), MOST_SETS)
 
@@ -97,11 +114,9 @@ def _insertions(
         excluded = state.adjacent[y] | 1 << y
         for other in bits(neighbors & ~given):
             excluded |= state.adjacent[other]
-        values = scores.toggled(y, state.parents[y] | given)
-        gains = values - values[y]
-        for x in np.flatnonzero(gains > least).tolist():
+        for x, gain in scores.gaining(y, state.parents[y] | given, least):
             if not excluded >> x & 1:
-                yield ClassMove(-float(gains[x]), y, x, given)
+                yield ClassMove(-gain, y, x, given)
 
 
 def _deletions(
@@ -174,6 +189,8 @@ def _turned(state: EquivalenceClass, move: ClassMove) -> list[int] | None:
 
 
 def _is_insertion_blocked(state: EquivalenceClass, move: ClassMove) -> bool:
+    if not state.reachable(move.y, 0) >> move.x & 1:
+        return True
     return not state.reachable(move.y, move.given) >> move.x & 1
 
 

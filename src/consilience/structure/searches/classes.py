@@ -18,11 +18,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from consilience._typing import Bools, Words
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.meek import orient
+from consilience.kernels.equivalence import complete
 from consilience.structure.searches.constraints import Constraints
 
-__all__ = ["EquivalenceClass", "bits", "class_of", "is_acyclic", "topological_order"]
+__all__ = [
+    "EquivalenceClass",
+    "bit_matrix",
+    "bits",
+    "class_of",
+    "is_acyclic",
+    "topological_order",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,27 +85,32 @@ class EquivalenceClass:
         Taken away one after the other are nodes without children whose neighbors are each joined to
         all that the node is joined to; what is then still joined to the node is its parents.
         """
-        parents, neighbors = list(self.parents), list(self.neighbors)
+        parents, children = list(self.parents), list(self.children)
+        neighbors = list(self.neighbors)
         for node, wanted in into.items():
             for other in bits(neighbors[node]):
                 start, end = (other, node) if wanted >> other & 1 else (node, other)
                 parents[end] |= 1 << start
+                children[start] |= 1 << end
             neighbors[node] = 0
         for node in into:
             for other in bits(self.neighbors[node]):
                 neighbors[other] &= ~(1 << node)
-        return _extension(parents, neighbors, self.adjacent)
+        joined = sum([1 << node for node, mask in enumerate(self.neighbors) if mask])
+        return parents if _extend(parents, children, neighbors, joined) else None
 
 
 def class_of(parents: Sequence[int], constraints: Constraints | None = None) -> EquivalenceClass:
     """The class of a graph, or what the constraints leave of it."""
-    compelled = _compelled(parents)
-    reversible = [0] * len(parents)
-    for child, mask in enumerate(parents):
-        for parent in bits(mask & ~compelled[child]):
-            reversible[child] |= 1 << parent
-            reversible[parent] |= 1 << child
-    found = EquivalenceClass.of(compelled, reversible)
+    width = 8 * -(-len(parents) // 64)
+    packed = b"".join([mask.to_bytes(width, "little") for mask in parents])
+    rows = np.frombuffer(packed, "<u8").reshape(len(parents), width // 8)
+    outputs = np.zeros((4, *rows.shape), np.uint64)
+    complete(rows, *outputs)
+    compelled, children, reversible, reach = map(_masks, outputs)
+    adjacent = tuple(a | b | c for a, b, c in zip(compelled, children, reversible, strict=True))
+    reached = {(start, 0): mask for start, mask in enumerate(reach)}
+    found = EquivalenceClass(compelled, children, reversible, adjacent, reached)
     return found if constraints is None else _constrained(found, constraints)
 
 
@@ -127,19 +143,19 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def _compelled(parents: Sequence[int]) -> list[int]:
-    # The rule of CPDAG.of: the last parent decides whether the arcs into a node are compelled.
-    order = topological_order(parents)
-    rank = {node: i for i, node in enumerate(order)}
-    compelled = [0] * len(parents)
-    for child in order:
-        compelled[child] = mask = parents[child]
-        if mask:
-            last = max(bits(mask), key=rank.__getitem__)
-            others = mask & ~(1 << last)
-            if not others & ~parents[last] and not compelled[last] & ~mask:
-                compelled[child] = compelled[last]
-    return compelled
+def bit_matrix(sets: Sequence[int], n: int) -> Bools:
+    """One row a set: which of n variables are in it."""
+    width = (n + 7) // 8
+    packed = b"".join(mask.to_bytes(width, "little") for mask in sets)
+    rows = np.frombuffer(packed, np.uint8).reshape(len(sets), width)
+    return np.unpackbits(rows, axis=1, count=n, bitorder="little").astype(bool)
+
+
+def _masks(rows: Words) -> tuple[int, ...]:
+    if rows.shape[1] == 1:
+        return tuple(rows[:, 0].tolist())
+    packed = rows.astype("<u8", copy=False).view(f"V{8 * rows.shape[1]}")
+    return tuple([int.from_bytes(mask, "little") for mask in packed[:, 0].tolist()])
 
 
 def _constrained(found: EquivalenceClass, constraints: Constraints) -> EquivalenceClass:
@@ -158,26 +174,26 @@ def _constrained(found: EquivalenceClass, constraints: Constraints) -> Equivalen
     return EquivalenceClass.of(parents, neighbors)
 
 
-def _extension(
-    arcs: Sequence[int], edges: Sequence[int], adjacent: Sequence[int]
-) -> list[int] | None:
-    parents = [0] * len(arcs)
-    n_children = [0] * len(arcs)
-    for mask in arcs:
-        for parent in bits(mask):
-            n_children[parent] += 1
-    left = (1 << len(arcs)) - 1
-    waiting = list(range(len(arcs)))
+def _extend(
+    parents: list[int], children: Sequence[int], neighbors: Sequence[int], left: int
+) -> bool:
+    """Direct the edges among the nodes ``left``; whether this leads to no circle or collider.
+
+    Nodes without edges are not looked at: their arcs are as they must be in all members.
+    """
+    waiting = list(bits(left))
     while waiting:
         node = waiting.pop()
-        if n_children[node] or not left >> node & 1:
+        if not left >> node & 1 or children[node] & left:
             continue
-        joined = adjacent[node] & left
-        if any(joined & ~adjacent[other] & ~(1 << other) for other in bits(edges[node] & left)):
+        edges = neighbors[node] & left
+        joined = (parents[node] | edges) & left
+        if any(
+            joined & ~(parents[other] | children[other] | neighbors[other]) & ~(1 << other)
+            for other in bits(edges)
+        ):
             continue
-        parents[node] = joined
+        parents[node] |= edges
         left &= ~(1 << node)
-        for parent in bits(arcs[node]):
-            n_children[parent] -= 1
         waiting += bits(joined)
-    return None if left else parents
+    return not left

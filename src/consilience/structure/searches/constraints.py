@@ -14,7 +14,7 @@ from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, unique_pairs
 
-__all__ = ["Constraints"]
+__all__ = ["Constraints", "without_logistic"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +65,19 @@ class Constraints:
             required[place[start], place[end]] = True
             allowed[place[end], place[start]] = False
         return cls(tuple(names), allowed, required)
+
+
+def without_logistic(constraints: Constraints, is_continuous: Bools) -> Constraints:
+    """The constraints with all arcs from continuous to discrete variables forbidden."""
+    barred = np.outer(is_continuous, ~is_continuous)
+    for i, j in np.argwhere(constraints.required & barred):
+        start, end = constraints.names[i], constraints.names[j]
+        raise GraphError(
+            f"the required arc {start!r} -> {end!r} leads from a continuous to a discrete "
+            "variable, which needs a logistic regression. Say logistic=True, or turn it round.",
+            arc=(start, end),
+        )
+    return Constraints(constraints.names, constraints.allowed & ~barred, constraints.required)
 
 
 def _checked_arcs(

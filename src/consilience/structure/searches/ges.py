@@ -28,7 +28,7 @@ import numpy as np
 
 from consilience import _check
 from consilience.errors import InputError
-from consilience.structure.scores.score import Score
+from consilience.structure.searches import class_moves
 from consilience.structure.searches.class_moves import (
     DELETE,
     INSERT,
@@ -36,6 +36,7 @@ from consilience.structure.searches.class_moves import (
     ClassMove,
     Kind,
     families,
+    has_more_sets,
 )
 from consilience.structure.searches.classes import EquivalenceClass, class_of, is_acyclic
 from consilience.structure.searches.hill_climb import TIE
@@ -55,6 +56,8 @@ class GES:
 
     The score must be the same for all graphs of a class. Gains within 1e-9 of the largest local
     score are ties and go to the first arc in the order of the variables' names. Nothing is random.
+    Moves differ in a set of neighbors that are all joined; of a node with more than 256 of them the
+    smallest are looked at, and a note says so.
 
     Required and forbidden arcs and tiers leave of each class the members that respect them, which
     Meek's rules complete. All moves are then still between classes that have such members, but some
@@ -89,7 +92,7 @@ class GES:
 
     def search(self, task: Task) -> SearchResult:
         """A graph of the best class found."""
-        _check_equivalent(task.score)
+        _check_equivalent(task)
         scores = task.local_scores(self.max_parents)
         climber = _ClassClimber(task, scores)
         trace: list[Step] = []
@@ -101,7 +104,9 @@ class GES:
                 stopped_by = "seconds"
         except KeyboardInterrupt:
             stopped_by = "interrupt"
-        return task.result(scores, climber.graph, trace=trace, stopped_by=stopped_by)
+        return task.result(
+            scores, climber.graph, trace=trace, stopped_by=stopped_by, notes=climber.notes()
+        )
 
     def _climb(self, task: Task, climber: _ClassClimber, trace: list[Step]) -> None:
         kinds = (INSERT, DELETE, TURN) if self.turning else (INSERT, DELETE)
@@ -124,6 +129,7 @@ class _ClassClimber:
         self.graph = start_of(None, task, scores)
         self._state = class_of(self.graph, self._constraints)
         self._known: dict[tuple[str, int], list[ClassMove]] = {}
+        self._cut: set[int] = set()
         self._score = 0.0
         self._tie = TIE
 
@@ -146,6 +152,16 @@ class _ClassClimber:
         """An entry for the trace."""
         return Step(self._score, self._scores.n_scored, note)
 
+    def notes(self) -> list[str]:
+        """Where moves may have been missed."""
+        if not self._cut:
+            return []
+        names = [self._task.names[y] for y in sorted(self._cut)]
+        return [
+            f"Only the {class_moves.MOST_SETS} smallest sets of neighbors were looked at for nodes "
+            f"with more of them, so a better move may have been missed: {_check.listed(names)}."
+        ]
+
     def _make_move(self, kind: Kind) -> bool:
         if not self._list_moves(kind):
             return False
@@ -166,6 +182,8 @@ class _ClassClimber:
             self._scores.prepare(some)
         for y in stale:
             self._known[kind.name, y] = self._moves(kind, y)
+            if has_more_sets(self._state, y):
+                self._cut.add(y)
         return not self._task.clock.is_over()
 
     def _moves(self, kind: Kind, y: int) -> list[ClassMove]:
@@ -178,7 +196,8 @@ class _ClassClimber:
     def _candidates(self, kind: Kind) -> Iterator[ClassMove]:
         """Moves by falling gain, those that tie by number."""
         tied: list[ClassMove] = []
-        for move in merge(*(self._known[kind.name, y] for y in range(len(self.graph)))):
+        known = (self._known[kind.name, y] for y in range(len(self.graph)))
+        for move in merge(*(moves for moves in known if moves)):
             if tied and move.loss > tied[0].loss + self._tie:
                 yield from sorted(tied, key=lambda move: move[1:])
                 tied = []
@@ -214,8 +233,16 @@ def _is_free(task: Task) -> bool:
     return int(task.constraints.allowed.sum()) == p * (p - 1)
 
 
-def _check_equivalent(score: Score) -> None:
-    if not getattr(score, "score_equivalent", False):
+def _check_equivalent(task: Task) -> None:
+    score = task.score
+    if not task.is_equivalent and getattr(score, "score_equivalent", False):
+        raise InputError(
+            "GES goes from one equivalence class to another, and logistic regressions differ "
+            "between the graphs of a class. Leave out logistic=True, or use the search "
+            "HillClimb().",
+            parameter="logistic",
+        )
+    if not task.is_equivalent:
         raise InputError(
             f"GES goes from one equivalence class to another, and {score!r} differs between the "
             "graphs of a class. Use a score that does not, such as BIC() or BDeu(), or the search "

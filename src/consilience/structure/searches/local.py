@@ -6,21 +6,25 @@ kept, so that a search that comes back to a family pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Floats
+from consilience._typing import Floats, Integers
 from consilience.errors import MemoryLimitError, ModelError
 from consilience.statistics.batch import CountBatch
+from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.marginals import Marginals
 from consilience.statistics.request import CountRequest, Engine
+from consilience.statistics.strata import Strata
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
-from consilience.structure.scores.score import Batch, Score
+from consilience.structure.scores.score import Score
+from consilience.structure.searches.classes import bits
 from consilience.structure.searches.constraints import Constraints
+from consilience.structure.searches.mixed import MixedScores
 
 __all__ = ["LocalScores", "unjudged"]
 
@@ -37,7 +41,8 @@ class LocalScores:
     Variables are numbers, positions in ``constraints.names``; sets of parents are bit masks.
     ``allowed[i, j]`` is whether a search may add i -> j: the constraints allow it, and neither has
     one state only, which an arc could tell nothing about. Families whose counts exceed the memory
-    limit, or that the score cannot judge, have minus infinity.
+    limit, or that the score cannot judge, have minus infinity. Families that have a continuous
+    variable are judged in :class:`MixedScores`.
     """
 
     def __init__(
@@ -48,22 +53,36 @@ class LocalScores:
         *,
         max_parents: int | None,
         memory_limit: float,
+        strata: Strata | None = None,
     ) -> None:
         self.names = constraints.names
-        self.n_scored = 0
+        self._n_tables = 0
         self._engine = engine
         self._score = score
         self._memory_limit = memory_limit
         self.most_parents = len(self.names) if max_parents is None else max_parents
         self._place = {name: i for i, name in enumerate(self.names)}
-        is_variable = np.array([engine.schema[name].n_states > 1 for name in self.names])
+        variables = [engine.schema[name] for name in self.names]
+        is_variable = np.array([v.is_continuous or v.n_states > 1 for v in variables])
         self.allowed = constraints.allowed & np.outer(is_variable, is_variable)
         self._candidates = [
             [int(i) for i in np.flatnonzero(self.allowed[:, child])]
             for child in range(len(self.names))
         ]
+        continuous = [v.name for v in variables if v.is_continuous]
+        self._mixed = MixedScores(
+            engine,
+            strata or Strata(engine, continuous, memory_limit=memory_limit),
+            score,
+            self.names,
+            memory_limit=memory_limit,
+        )
+        usable = self.allowed | constraints.required
+        is_continuous = self._mixed.is_continuous
+        self._is_mixed = (is_continuous | usable[is_continuous].any(axis=0)).tolist()
         self._known: dict[tuple[int, int], float] = {}
         self._neighbors: dict[tuple[int, int], Floats] = {}
+        self._gaining: dict[tuple[int, int, float], list[tuple[int, float]]] = {}
         self._too_large: set[tuple[int, int]] = set()
         self._refused: set[tuple[int, int]] = set()
 
@@ -75,6 +94,8 @@ class LocalScores:
         The array belongs to the cache: do not write to it.
         """
         key = (child, parents)
+        if key not in self._neighbors and self._is_mixed[child]:
+            self._keep_values(key, self._mixed_neighbors(child, parents))
         if key not in self._neighbors:
             request = self._request(child, parents)
             try:
@@ -85,9 +106,23 @@ class LocalScores:
                 self._neighbors[key] = np.full(len(self.names), -np.inf)
         return self._neighbors[key]
 
+    def gaining(self, child: int, parents: int, least: float) -> list[tuple[int, float]]:
+        """Variables that gain more than ``least`` when toggled, in their order, and the gains."""
+        key = (child, parents, least)
+        if key not in self._gaining:
+            values = self.toggled(child, parents)
+            gains = values - values[child]
+            found = np.flatnonzero(gains > least)
+            self._gaining[key] = list(zip(found.tolist(), gains[found].tolist(), strict=True))
+        return self._gaining[key]
+
     def prepare(self, families: Iterable[tuple[int, int]]) -> None:
         """Score the neighbors of several families together, which is faster than one by one."""
-        unknown = [key for key in dict.fromkeys(families) if key not in self._neighbors]
+        new = [key for key in dict.fromkeys(families) if key not in self._neighbors]
+        if self._mixed.has_both:
+            mixed = [key for key in new if self._mixed.is_continuous[key[0]]]
+            self._mixed.prepare([(*key, self._addable(*key)) for key in mixed])
+        unknown = [key for key in new if not self._is_mixed[key[0]]]
         for start in range(0, len(unknown), NODES_A_REQUEST):
             some = unknown[start : start + NODES_A_REQUEST]
             asked = [self._request(child, parents) for child, parents in some]
@@ -95,7 +130,7 @@ class LocalScores:
                 batch = self._engine.gather(ToggleRequests(tuple(asked)))
             except MemoryLimitError:
                 return  # toggled will ask for them in smaller parts
-            self.n_scored += len(batch)
+            self._n_tables += len(batch)
             scores = self._checked(self._score.local(batch), batch)
             for key, request in zip(some, asked, strict=True):
                 n_mine = 1 + len(request.family.parents) + len(request.candidates)
@@ -119,22 +154,38 @@ class LocalScores:
                 self._raise(key)
         return float(sum(self._known[key] for key in enumerate(parents)))
 
-    def marginals(self, child: int, candidates: Sequence[int]) -> Marginals:
-        """The joint counts of a child and its candidates, for very many sets of parents of it."""
+    def scored_sets(
+        self, child: int, candidates: Sequence[int]
+    ) -> Callable[[Integers], Iterator[Floats]]:
+        """For very many sets of parents of a child: a function that scores them, part by part.
+
+        Bit ``v`` of a set stands for ``candidates[v]``; the sets must be increasing. Their scores
+        are not kept.
+        """
+        if self._mixed.is_continuous[child]:
+            return lambda masks: self._mixed.parts(child, candidates, masks)
+        if self._is_mixed[child]:
+            return lambda masks: self._parts(child, candidates, masks)
         family = Family(self.names[child], tuple(self.names[i] for i in candidates))
         request = CountRequest((family,), self._score.by_source, self._memory_limit)
-        return Marginals(self._engine.gather(request)[0])
+        marginals = Marginals(self._engine.gather(request)[0])
+        return lambda masks: map(self._judged, marginals.batches(masks))
 
-    def judged(self, batch: CountBatch) -> Floats:
-        """Scores of a batch of families, which are not kept."""
-        self.n_scored += len(batch)
-        return self._checked(self._score.local(batch), batch)
+    @property
+    def n_scored(self) -> int:
+        """Number of families that were scored."""
+        return self._n_tables + self._mixed.n_scored
+
+    def count_more(self, n_scored: int) -> None:
+        """Add families that another search has scored for this one."""
+        self._n_tables += n_scored
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know."""
         reasons = {
-            "would have exceeded the memory limit": self._too_large,
+            "would have exceeded the memory limit": self._too_large | self._mixed.too_large,
             "could not be judged by the score": self._refused,
+            "had more coefficients than rows": self._mixed.refused,
         }
         return tuple(
             f"{len(keys)} families {reason} and were left out, the first being "
@@ -150,6 +201,8 @@ class LocalScores:
         family = Family(self.names[key[0]], self._names_of(key[1]))
         if key in self._refused:
             raise unjudged(self._score, family)
+        if key in self._mixed.refused | self._mixed.too_large:
+            raise self._mixed.error(*key)
         raise MemoryLimitError(
             f"the counts of {self._text(key)} exceed the limit of "
             f"{_check.bytes_text(self._memory_limit)}. Raise memory_limit.",
@@ -157,25 +210,55 @@ class LocalScores:
         )
 
     def _names_of(self, parents: int) -> tuple[str, ...]:
-        return tuple(name for i, name in enumerate(self.names) if parents >> i & 1)
+        return tuple([self.names[i] for i in bits(parents)])
 
     def _request(self, child: int, parents: int) -> ToggleRequest:
         names = self.names
         present = self._names_of(parents)
-        others: tuple[str, ...] = ()
-        if len(present) < self.most_parents:
-            others = tuple(names[i] for i in self._candidates[child] if not parents >> i & 1)
+        others = tuple([names[i] for i in self._addable(child, parents)])
         family = Family(names[child], present)
         return ToggleRequest(family, others, self._score.by_source, self._memory_limit)
 
+    def _addable(self, child: int, parents: int) -> list[int]:
+        """The candidates that are not parents yet; none if there are as many as may be."""
+        if parents.bit_count() >= self.most_parents:
+            return []
+        return [i for i in self._candidates[child] if not parents >> i & 1]
+
+    def _mixed_neighbors(self, child: int, parents: int) -> Floats:
+        if self._mixed.is_continuous[child]:
+            is_free = np.full(len(self.names), parents.bit_count() < self.most_parents)
+            is_free[list(bits(parents))] = False
+            more = np.flatnonzero(self.allowed[:, child] & is_free)
+            return self._mixed.toggled(child, parents, more)
+        values = np.full(len(self.names), -np.inf)
+        changed = [*bits(parents), *self._addable(child, parents)]
+        values[[child, *changed]] = self.several(
+            child, [parents, *(parents ^ 1 << i for i in changed)]
+        )
+        return values
+
+    def _parts(self, child: int, candidates: Sequence[int], masks: Integers) -> Iterator[Floats]:
+        for start in range(0, len(masks), NODES_A_REQUEST):
+            some = masks[start : start + NODES_A_REQUEST].tolist()
+            yield self.several(child, [sum(1 << candidates[v] for v in bits(one)) for one in some])
+
+    def _judged(self, batch: CountBatch) -> Floats:
+        self._n_tables += len(batch)
+        return self._checked(self._score.local(batch), batch)
+
     def _keep(self, key: tuple[int, int], request: ToggleRequest, scores: Floats) -> None:
-        if (len(self._neighbors) + 1) * len(self.names) > MOST_CELLS_KEPT:
-            self._neighbors.clear()
         values = np.full(len(self.names), -np.inf)
         order = (request.family.child, *request.family.parents, *request.candidates)
         values[[self._place[name] for name in order]] = scores
+        self._keep_values(key, values)
+
+    def _keep_values(self, key: tuple[int, int], values: Floats) -> None:
+        if (len(self._neighbors) + 1) * len(self.names) > MOST_CELLS_KEPT:
+            self._neighbors.clear()
+            self._gaining.clear()
         self._neighbors[key] = values
-        self._known[key] = float(scores[0])
+        self._known[key] = float(values[key[0]])
 
     def _scored(self, family: Family, candidates: Sequence[str]) -> Floats:
         """Scores of a family and its neighbors; halved where the counts would be too large."""
@@ -195,12 +278,20 @@ class LocalScores:
             n_less = 1 + len(family.parents)
             left = self._scored(family, candidates[:half])
             return np.append(left, self._scored(family, candidates[half:])[n_less:])
-        self.n_scored += len(batch)
+        self._n_tables += len(batch)
         return self._checked(self._score.local(batch), batch)
 
     def _learn(self, keys: Iterable[tuple[int, int]]) -> None:
         """Score the families that are not known yet, in requests of moderate size."""
-        unknown = [key for key in dict.fromkeys(keys) if key not in self._known]
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        mixed: dict[int, list[int]] = {}
+        for child, parents in new:
+            if self._mixed.has(child, parents):
+                mixed.setdefault(child, []).append(parents)
+        for child, sets in mixed.items():
+            values = self._mixed.several(child, sets).tolist()
+            self._known.update(((child, one), v) for one, v in zip(sets, values, strict=True))
+        unknown = [key for key in new if key not in self._known]
         for start in range(0, len(unknown), FAMILIES_A_REQUEST):
             self._learn_some(unknown[start : start + FAMILIES_A_REQUEST])
 
@@ -218,7 +309,7 @@ class LocalScores:
             self._learn_some(keys[:half])
             self._learn_some(keys[half:])
             return
-        self.n_scored += len(counts)
+        self._n_tables += len(counts)
         scores = self._checked(self._score.local(counts), counts)
         self._known.update(zip(keys, map(float, scores), strict=True))
 
@@ -226,7 +317,7 @@ class LocalScores:
         mask = sum(1 << self._place[name] for name in family.parents)
         return self._place[family.child], mask
 
-    def _checked(self, scores: Floats, batch: Batch) -> Floats:
+    def _checked(self, scores: Floats, batch: Sequence[Counts] | CountBatch) -> Floats:
         if np.isfinite(scores).all():
             return scores
         for i, counts in enumerate(batch):

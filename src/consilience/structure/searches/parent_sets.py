@@ -8,15 +8,15 @@ than all its subsets. Nothing that a best graph may need is lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from consilience import _freeze
 from consilience._typing import Bools, Floats, Integers
 from consilience.errors import MemoryLimitError
-from consilience.statistics.marginals import Marginals
 from consilience.structure.searches.hill_climb import TIE
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.pruning import Pruning
@@ -38,6 +38,10 @@ MOST_CANDIDATES = 62
 
 MOST_SETS = 1 << 24
 """Sets of parents of one child that are scored."""
+
+
+_Scored: TypeAlias = Callable[[Integers], Iterator[Floats]]
+"""Scores of sets of candidates, part by part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +160,9 @@ def grown(
 ) -> tuple[ParentSets, ParentSets]:
     """All sets that had to be scored, and those better than all their subsets by ``tie``."""
     _check_number(task, child, rule, pruning)
-    marginals = scores.marginals(child, rule.candidates)
+    scored = scores.scored_sets(child, rule.candidates)
     free = [v for v in range(len(rule.candidates)) if not rule.required >> v & 1]
-    level = _first_level(task, scores, child, rule, marginals)
+    level = _first_level(task, child, rule, pruning, scored)
     levels = [level]
     n_sets = 1
     for _ in range(rule.most - rule.required.bit_count()):
@@ -167,7 +171,7 @@ def grown(
             break
         n_sets += len(level.masks)
         _check_sets(task, child, n_sets)
-        level = _scored(task, scores, child, marginals, level, tie)
+        level = _scored(task, child, scored, level, tie)
         levels.append(level)
     masks = np.concatenate([one.masks for one in levels])
     values = np.concatenate([one.scores for one in levels])
@@ -188,10 +192,10 @@ class _Level:
 
 
 def _first_level(
-    task: Task, scores: LocalScores, child: int, rule: Rule, marginals: Marginals
+    task: Task, child: int, rule: Rule, pruning: Pruning | None, scored: _Scored
 ) -> _Level:
     required = [i for v, i in enumerate(rule.candidates) if rule.required >> v & 1]
-    states = [task.engine.schema[task.names[i]].n_states for i in required]
+    states = [] if pruning is None else pruning.n_states[required].tolist()
     level = _Level(
         np.array([rule.required], np.int64),
         np.array([math.prod(map(float, states))]),
@@ -199,7 +203,7 @@ def _first_level(
         np.empty(1),
         np.ones(1, bool),
     )
-    return _scored(task, scores, child, marginals, level, 0.0)
+    return _scored(task, child, scored, level, 0.0)
 
 
 def _next_level(
@@ -224,14 +228,12 @@ def _next_level(
     return _Level(masks[kept], n_states[kept], best[kept], np.empty(len(kept)), is_open[kept])
 
 
-def _scored(
-    task: Task, scores: LocalScores, child: int, marginals: Marginals, level: _Level, tie: float
-) -> _Level:
+def _scored(task: Task, child: int, scored: _Scored, level: _Level, tie: float) -> _Level:
     name, p = task.names[child], len(task.names)
     done = 0
-    for batch in marginals.batches(level.masks):
-        level.scores[done : done + len(batch)] = scores.judged(batch)
-        done += len(batch)
+    for values in scored(level.masks):
+        level.scores[done : done + len(values)] = values
+        done += len(values)
         beat(task.clock, child / p, lambda: f"sets of parents of {name!r}")
     is_kept = level.scores > level.best + tie
     best = np.where(is_kept, level.scores, level.best)

@@ -1,7 +1,8 @@
 r"""Which sets of parents cannot be best, known before they are scored.
 
-For scores that are a log-likelihood less a price :math:`\lambda` for each free parameter (or less
-still more, growing with the set). A parent Z added to a set Q of parents of X gains at most
+For tables, and scores that are a log-likelihood less a price :math:`\lambda` for each free
+parameter (or less still more, growing with the set). A parent Z added to a set Q of parents of X
+gains at most
 
 .. math:: N \min\{H(X \mid Q), H(Z)\} - \lambda (r_X - 1)(r_Z - 1)\, q_Q ,
 
@@ -24,8 +25,6 @@ import numpy as np
 
 from consilience import _freeze
 from consilience._typing import Bools, Floats, Integers
-from consilience.statistics.family import Family
-from consilience.statistics.gather import count
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.task import Task
@@ -80,11 +79,9 @@ class Pruning:
 def pruning_of(task: Task, scores: LocalScores) -> Pruning | None:
     """The bound for the score of a task; None if none is known."""
     names = task.names
-    if type(task.score) not in (AIC, BIC, EBIC):
+    if type(task.score) not in (AIC, BIC, EBIC) or task.strata.names:
         return None
-    (counts,) = count(task.engine, Family(names[0]))
-    n_rows = max(1.0, float(counts.n_complete.sum()))
-    price = 1.0 if type(task.score) is AIC else 0.5 * float(np.log(n_rows))
+    price = 1.0 if type(task.score) is AIC else 0.5 * float(np.log(max(1.0, task.n_rows)))
     if price == 0:
         return None
     n_states = np.array([task.engine.schema[name].n_states for name in names], np.int64)

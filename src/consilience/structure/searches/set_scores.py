@@ -32,7 +32,9 @@ def is_cheaper(task: Task, rules: Sequence[Rule]) -> bool:
     """Whether this way is possible and scores fewer families than one child after the other."""
     p = len(rules)
     has_gaps = hasattr(task.score, "refusal")  # a family without a score leaves F unknown
-    if not task.score.score_equivalent or has_gaps or p > MOST_VARIABLES:
+    if not task.has_one_kind or not task.is_equivalent or has_gaps or p > MOST_VARIABLES:
+        return False
+    if task.n_rows <= p + 1 and task.strata.names:  # too few for the largest regressions
         return False
     most = max(rule.most for rule in rules)
     n_sets = sum(math.comb(p, k) for k in range(1, min(p, most + 1) + 1))
@@ -44,21 +46,21 @@ def score_sets(
 ) -> Floats:
     """F(S) for every set; minus infinity for sets that no child can make use of."""
     p = len(rules)
-    n_states = np.array([float(task.engine.schema[name].n_states) for name in task.names])
+    n_states = np.ones(p) if pruning is None else pruning.n_states.astype(np.float64)
     limit = _most_parent_states(rules, pruning, n_states)
     most = max(rule.most for rule in rules)
     of_set = np.full(1 << p, -np.inf)
     of_set[0] = 0.0
     for child in range(p):
-        marginals = scores.marginals(child, range(child))
+        scored = scores.scored_sets(child, range(child))
         for start in range(0, 1 << child, MASKS_A_BLOCK):
             masks = np.arange(start, min(start + MASKS_A_BLOCK, 1 << child))
             masks = masks[_is_wanted(masks, child, most, limit, n_states)]
             done = 0
-            for batch in marginals.batches(masks):
-                part = masks[done : done + len(batch)]
-                of_set[part | 1 << child] = of_set[part] + scores.judged(batch)
-                done += len(batch)
+            for values in scored(masks):
+                part = masks[done : done + len(values)]
+                of_set[part | 1 << child] = of_set[part] + values
+                done += len(values)
                 share = float((1 << child) + part[-1]) / (1 << p)
                 beat(task.clock, share, lambda: f"{scores.n_scored:,} families scored")
     return of_set

@@ -38,7 +38,7 @@ def beat(clock: Clock, share: float | None, what: Callable[[], str]) -> None:
 def begin_with(search: Search, task: Task, scores: LocalScores, story: Story, note: str) -> None:
     """Start from what another search finds; if it was cut short, that is the end."""
     first = search.search(task)
-    scores.n_scored += first.n_scored
+    scores.count_more(first.n_scored)
     story.keep(task.to_parents(first.dag), scores, note)
     if first.stopped_by == "seconds":
         raise TimeIsUp

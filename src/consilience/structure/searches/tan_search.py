@@ -44,6 +44,8 @@ class TANSearch:
 
     def search(self, task: Task) -> SearchResult:
         """The graph of tree-augmented naive Bayes."""
+        for name in task.names:
+            task.engine.schema[name].discrete_states  # noqa: B018 - refuses a continuous variable
         refuse_constraints("TANSearch", task)
         _check.known("variable", [self.target], task.names)
         features = [name for name in task.names if name != self.target]

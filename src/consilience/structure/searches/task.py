@@ -14,9 +14,11 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from consilience import _check
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.statistics.request import Engine
+from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.local import LocalScores
@@ -109,7 +111,11 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """The question a search has to answer: rows, score, constraints, chance and time."""
+    """The question a search has to answer: rows, score, constraints, chance and time.
+
+    ``n_rows`` is the weight of all rows, ``strata`` the moments of the continuous variables, and
+    ``logistic`` whether continuous variables may have discrete children.
+    """
 
     engine: Engine
     score: Score
@@ -117,11 +123,28 @@ class Task:
     rng: np.random.Generator
     clock: Clock
     memory_limit: float
+    n_rows: float
+    strata: Strata
+    logistic: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """The variables, sorted; positions in it are the numbers that searches work with."""
         return self.constraints.names
+
+    @property
+    def has_one_kind(self) -> bool:
+        """Whether all variables are discrete or all are continuous."""
+        return len(self.strata.names) in (0, len(self.names))
+
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether all graphs of an equivalence class have the same score.
+
+        The logistic regression of a discrete child is not the same model as the regressions of its
+        continuous parent turned round.
+        """
+        return self.score.score_equivalent and (self.has_one_kind or not self.logistic)
 
     def local_scores(self, max_parents: int | None = None) -> LocalScores:
         """A fresh cache of local scores for one search."""
@@ -131,6 +154,7 @@ class Task:
             self.constraints,
             max_parents=max_parents,
             memory_limit=self.memory_limit,
+            strata=self.strata,
         )
 
     def result(
@@ -140,6 +164,7 @@ class Task:
         *,
         trace: Sequence[Step],
         stopped_by: str,
+        notes: Sequence[str] = (),
     ) -> SearchResult:
         """The record of a search that ends at the graph with these sets of parents."""
         dag = self.to_dag(parents)
@@ -151,8 +176,17 @@ class Task:
             scores.n_scored,
             stopped_by,
             self.clock.seconds,
-            scores.notes(),
+            (*self._notes(), *scores.notes(), *notes),
         )
+
+    def _notes(self) -> list[str]:
+        if self.has_one_kind or self.logistic:
+            return []
+        names = _check.listed(self.strata.names)
+        return [
+            f"Arcs from continuous variables ({names}) to discrete ones were left out; "
+            "logistic=True lets them in, by logistic regression."
+        ]
 
     def to_dag(self, parents: Sequence[int]) -> DAG:
         """The graph with these sets of parents; nodes in the order of the table."""

@@ -1,0 +1,156 @@
+r"""Joint counts of a set of variables with each of many others, from those of smaller sets.
+
+With :math:`N(v, y)` the joint counts of a set :math:`V` and another variable :math:`Y`, one more
+variable :math:`Z` splits each joint state :math:`v`, and
+
+.. math:: N(v, z^*, y) = N(v, y) - \sum_{z \ne z^*} N(v, z, y) ,
+
+so that where :math:`V` is known the rows with the most frequent state :math:`z^*` of each :math:`v`
+need not be looked at (Moore and Lee 1998). Sets are kept: a family and the same variables with
+another one as the child, which searches ask for one after the other, are one set.
+
+References
+----------
+A. Moore, M. S. Lee (1998). Cached sufficient statistics for efficient machine learning with large
+datasets. JAIR 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from consilience._typing import Codes, Integers
+from consilience.kernels.counting import arrange, take_rest
+
+__all__ = ["Neighbors"]
+
+MOST_CELLS_KEPT = 1 << 25
+"""Counts that are kept (128 MiB); the oldest sets go first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """Joint counts of ``axes``, and of them with each variable whose table has a ``start``."""
+
+    axes: Integers
+    cells: Codes
+    start: Integers  # by place, -1 where there is no table
+    table: Codes
+
+    def has(self, places: Integers) -> bool:
+        """Whether there are tables for all these variables."""
+        return bool(self.start[places].min() >= 0)
+
+
+class Neighbors:
+    """A cache with one owner, the joint counts of an engine; variables are places in its bitmaps.
+
+    Parameters
+    ----------
+    n_rows
+        Number of rows.
+    n_states
+        Number of states by place.
+    count_joint
+        Joint counts of some variables, row-major.
+    count
+        Joint counts of a base with each of some other variables, one table after the other, given
+        the rows of each joint state of the base; for each joint state of all but the base's last
+        variable a state of that one is left out (-1 for none).
+    """
+
+    def __init__(
+        self,
+        n_rows: int,
+        n_states: Integers,
+        count_joint: Callable[[Integers], Codes],
+        count: Callable[[Integers, Integers, Codes, Integers], Codes],
+    ) -> None:
+        self._n_states = n_states
+        self._count_joint = count_joint
+        self._count = count
+        self._known: dict[frozenset[int], _Known] = {}
+        self._n_kept = 0
+        self._single: _Known | None = None
+        self._n_rows = np.array([n_rows], np.int32)
+
+    def of(self, base: Integers, n_parents: int, others: Integers) -> Integers:
+        """Counts of a family, without each parent, and with each of the others, one after another.
+
+        The base is the child, last, the parents before it, and what else is an axis.
+        """
+        key = frozenset(base.tolist())
+        known = self._known.get(key)
+        if known is None or not known.has(others):
+            known = self._counted(key, base, others)
+            self._keep(key, known)
+        n_states = self._n_states
+        n_cells = len(known.cells)
+        parents = base[len(base) - 1 - n_parents : -1]
+        n_fewer = sum([n_cells // r for r in n_states[parents].tolist()])
+        out = np.empty(n_cells * (1 + int(n_states[others].sum())) + n_fewer, np.int64)
+        of = known.axes, known.cells, known.table, known.start
+        arrange(*of, base, n_parents, others, n_states, out)
+        return out
+
+    def _counted(self, key: frozenset[int], base: Integers, others: Integers) -> _Known:
+        smaller = self._smaller(key, base, others)
+        if smaller is None:
+            axes, cells = base, self._count_joint(base)
+            left_out = np.full(len(cells) // self._n_states[base[-1]], -1)
+            whole = cells, self._n_states  # not looked at
+        else:
+            last, known = smaller
+            split = self._split(known, last)
+            axes, cells, left_out = np.append(known.axes, last), split.ravel(), split.argmax(axis=1)
+            whole = known.table, known.start
+        table = self._count(axes, others, cells, left_out)
+        n_inner = len(cells) // len(left_out)
+        start = take_rest(table, others, self._n_states, left_out, n_inner, *whole)
+        return _Known(axes, cells, start, table)
+
+    def _smaller(
+        self, key: frozenset[int], base: Integers, others: Integers
+    ) -> tuple[int, _Known] | None:
+        """The variable to split by last, and what is known without it: fewest rows are left."""
+        if len(base) == 1:
+            return int(base[0]), self._alone(np.append(others, base))
+        best, most_spared = None, -1
+        for place in base.tolist():
+            known = self._known.get(key - {place})
+            if known is not None and known.start[place] >= 0 and known.has(others):
+                n_spared = int(self._split(known, place).max(axis=1).sum())
+                if n_spared > most_spared:
+                    best, most_spared = (place, known), n_spared
+        return best
+
+    def _alone(self, places: Integers) -> _Known:
+        """Counts of single variables: of these, and of those that are known already."""
+        known = self._single
+        if known is None or not known.has(places):
+            if known is not None:
+                places = np.union1d(np.flatnonzero(known.start >= 0), places)
+            none, start = np.zeros(0, np.int64), np.full(len(self._n_states), -1)
+            sizes = self._n_states[places]
+            start[places] = np.cumsum(sizes) - sizes
+            table = self._count(none, places, self._n_rows, none)
+            known = self._single = _Known(none, self._n_rows, start, table)
+        return known
+
+    def _split(self, known: _Known, place: int) -> Codes:
+        """Joint counts of what is known and one variable, shape (joint states, states)."""
+        first, n, r = known.start[place], len(known.cells), int(self._n_states[place])
+        return known.table[first : first + n * r].reshape(n, r)
+
+    def _keep(self, key: frozenset[int], known: _Known) -> None:
+        before = self._known.pop(key, None)
+        self._n_kept += known.table.size - (0 if before is None else before.table.size)
+        self._known[key] = known
+        if self._n_kept > MOST_CELLS_KEPT:
+            for old in [*self._known][:-1]:
+                self._n_kept -= self._known.pop(old).table.size
+                if self._n_kept <= MOST_CELLS_KEPT:
+                    break

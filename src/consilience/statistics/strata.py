@@ -1,0 +1,112 @@
+"""The moments of all continuous variables, by the joint states of any discrete ones.
+
+What a learner of mixed networks asks again and again: one request for each set of discrete parents
+answers for all children and all continuous parents, and is kept. Without discrete variables it is
+one pass over the rows, after which memory does not depend on their number.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from consilience.data.variable import Schema
+from consilience.statistics.counts import MEMORY_LIMIT, parent_states_of
+from consilience.statistics.moments import Moments
+from consilience.statistics.request import Engine, MomentRequest
+
+if TYPE_CHECKING:
+    from consilience.statistics.engines.memory import Memory
+
+__all__ = ["MomentRequests", "Strata"]
+
+Given: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MomentRequests:
+    """Several requests for moments at once, answered in one pass over the rows."""
+
+    requests: tuple[MomentRequest, ...]
+
+    def empty(self, schema: Schema) -> list[Moments]:
+        """Moments of no rows."""
+        return [request.empty(schema) for request in self.requests]
+
+    def work(self, part: Memory) -> list[Moments]:
+        """Moments of the rows of one part."""
+        return [request.work(part) for request in self.requests]
+
+    def merge(self, left: list[Moments], right: list[Moments]) -> list[Moments]:
+        """Moments of the rows of both."""
+        return [a.merge(b) for a, b in zip(left, right, strict=True)]
+
+
+class Strata:
+    """Moments that were asked for, the latest of them kept; a cache with one owner, the learner.
+
+    Parameters
+    ----------
+    engine
+        Where the rows are.
+    names
+        The continuous variables.
+    memory_limit
+        Bytes of one request and of all that are kept.
+    """
+
+    def __init__(
+        self, engine: Engine, names: Sequence[str], *, memory_limit: float = MEMORY_LIMIT
+    ) -> None:
+        self.names = tuple(names)
+        self._engine = engine
+        self._memory_limit = memory_limit
+        self._kept: OrderedDict[tuple[Given, bool], Moments] = OrderedDict()
+
+    def by(self, given: Given = (), *, by_source: bool = False) -> Moments:
+        """The moments of all continuous variables by the joint states of some discrete ones."""
+        key = given, by_source
+        if key not in self._kept:
+            self._keep([key], [self._engine.gather(self._request(key))])
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def prepare(self, wanted: Iterable[Given], *, by_source: bool = False) -> None:
+        """Ask for several together, which reads the rows once; what is too large is left out."""
+        keys: list[tuple[Given, bool]] = []
+        room = self._memory_limit
+        for given in dict.fromkeys(wanted):
+            key = given, by_source
+            size = self._n_bytes(key)
+            if key not in self._kept and size <= room:
+                room -= size
+                keys.append(key)
+        if keys:
+            requests = MomentRequests(tuple(map(self._request, keys)))
+            self._keep(keys, self._engine.gather(requests))
+
+    def _request(self, key: tuple[Given, bool]) -> MomentRequest:
+        return MomentRequest(self.names, *key, self._memory_limit)
+
+    def _n_bytes(self, key: tuple[Given, bool]) -> float:
+        given, by_source = key
+        source = self._engine.schema.source
+        n_sources = source.n_states if by_source and source is not None else 1
+        n_states = parent_states_of([self._engine.schema[name] for name in given])
+        return 8.0 * n_sources * n_states * (len(self.names) + 1) ** 2
+
+    def _keep(self, keys: Sequence[tuple[Given, bool]], found: list[Moments]) -> None:
+        """Keep what is new, and let go of what was not asked for the longest if it is too much.
+
+        The moments without states stay.
+        """
+        self._kept.update(zip(keys, found, strict=True))
+        n_bytes = sum(map(self._n_bytes, self._kept))
+        for key in list(self._kept)[: -len(keys)]:
+            if n_bytes <= self._memory_limit:
+                return
+            if key[0]:
+                n_bytes -= self._n_bytes(key)
+                del self._kept[key]
