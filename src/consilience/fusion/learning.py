@@ -1,0 +1,96 @@
+"""Each source with a graph of its own: learned from its rows, or the one it came with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from consilience._typing import Seed
+from consilience.data.table import Table
+from consilience.discovery import search as search_graph
+from consilience.errors import DataError
+from consilience.fusion.tables import complete_rows, gaps_text
+from consilience.fusion.voters import Voter, arc_gains
+from consilience.graph.dag import DAG
+from consilience.graph.names import Arc
+from consilience.network.network import Network
+from consilience.structure.scores.score import Score
+from consilience.structure.searches.task import Progress, Search
+
+__all__ = ["Opened", "Task", "forbidden_arcs", "voters_of"]
+
+Opened: TypeAlias = Table | Network | DAG
+"""What a source can be, once files and frames are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """How each source's graph is learned."""
+
+    score: Score
+    search: Search | None
+    require: tuple[Arc, ...]
+    forbid: tuple[Arc, ...]
+    logistic: bool
+    seed: Seed
+
+
+def voters_of(
+    opened: Mapping[str, Opened], task: Task, progress: Progress | None
+) -> tuple[list[Voter], list[str]]:
+    """Each source with its graph, and what to know about how it was learned."""
+    voters, notes = [], []
+    for k, (name, item) in enumerate(opened.items()):
+        if isinstance(item, Table):
+            voter, told = _learned(name, item, task)
+            notes += told
+        elif isinstance(item, Network):
+            dag = item.dag if item.source is None else item.dag.without(item.source)
+            voter = Voter(name, dag, network=item)
+        else:
+            voter = Voter(name, item)
+        if not voter.dag.nodes:
+            raise DataError(f"fuse: source {name!r} has no variables.", source=name)
+        voters.append(voter)
+        if progress is not None:
+            progress((k + 1) / len(opened), name)
+    return voters, list(dict.fromkeys(notes))
+
+
+def _learned(name: str, table: Table, task: Task) -> tuple[Voter, list[str]]:
+    rows = complete_rows(table)
+    notes = []
+    if rows.n_rows < table.n_rows:
+        if not rows.n_rows:
+            raise DataError(
+                f"fuse: source {name!r} has no row without a gap (columns with gaps, and how many: "
+                f"{gaps_text(table)}). Leave these columns out, or fill the gaps first.",
+                source=name,
+            )
+        notes.append(
+            f"Source {name!r}: {table.n_rows - rows.n_rows} of {table.n_rows} rows have gaps and "
+            "were left out when its graph was learned."
+        )
+    has = set(table.variables)
+    found = search_graph(
+        rows,
+        score=task.score,
+        search=task.search,
+        require=[arc for arc in task.require if set(arc) <= has],
+        forbid=[arc for arc in task.forbid if set(arc) <= has],
+        logistic=task.logistic,
+        seed=task.seed,
+    )
+    gains = arc_gains(found.dag, rows, task.score)
+    return Voter(name, found.dag, table, gains=gains), [*notes, *found.notes]
+
+
+def forbidden_arcs(voters: Sequence[Voter], task: Task) -> set[Arc]:
+    """Arcs that a class of graphs must not vote for: no source could have found them."""
+    kinds: dict[str, bool] = {}
+    for voter in voters:
+        if voter.table is not None:
+            kinds |= {name: v.is_continuous for name, v in voter.table.variables.items()}
+    mixed = {(a, b) for a in kinds for b in kinds if kinds[a] and not kinds[b]}
+    return {*task.forbid, *(set() if task.logistic else mixed)}
