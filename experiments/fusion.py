@@ -65,7 +65,7 @@ VARIANTS = (
     "missing values",
 )
 HEART = ("age", "sex", "cp", "restecg", "thalach", "exang", "oldpeak", "disease")
-N_FOLDS = 5
+N_SPLITS, N_FOLDS = 4, 5
 
 Row = dict[str, Any]
 RESULTS = click.option("--results", type=click.Path(path_type=Path), default=Path("results/fusion"))
@@ -106,7 +106,7 @@ def run_all(repeats: int, variants: int, processes: int, results: Path) -> None:
             variant_study,
             [Variant(name, seed) for seed in range(variants) for name in VARIANTS],
         ),
-        "heart": (heart_study, [Heart(*key) for key in product(range(4), range(N_FOLDS))]),
+        "heart": (heart_study, [Heart(*key) for key in product(range(N_SPLITS), range(N_FOLDS))]),
     }
     for name, (work, keys) in studies.items():
         settings = {"search": repr(CLIMB), "rows": N_ROWS, "test": N_TEST}
