@@ -107,3 +107,15 @@ def rooms_that_import() -> dict[str, set[str]]:
 @pytest.mark.parametrize("package", sorted(ONLY_IN))
 def test_a_library_is_imported_in_its_rooms_only(package):
     assert rooms_that_import().get(package, set()) <= ONLY_IN[package]
+
+
+def test_private_names_stay_in_their_module():
+    imported = {
+        f"{path.relative_to(ROOT)}: {alias.name}"
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and node.module != ROOT.name
+        for alias in node.names
+        if alias.name.startswith("_")
+    }
+    assert imported == set()

@@ -28,8 +28,24 @@ if TYPE_CHECKING:
     from consilience.data.variable import Schema, Variable
     from consilience.discovery import learn, node_scores, score, search
     from consilience.distributions.categorical import Categorical
+    from consilience.distributions.linear_gaussian import LinearGaussian
+    from consilience.distributions.logistic import Logistic
     from consilience.errors import ConsilienceError
     from consilience.files.registry import load, save
+    from consilience.fusing import fuse
+    from consilience.fusion.choosing import RowByRow, StrongestFirst
+    from consilience.fusion.parameters import Merged
+    from consilience.fusion.pools import DemocraticPool, LinearPool, LogarithmicPool
+    from consilience.fusion.record import Fusion
+    from consilience.fusion.regressions import InverseVariance, PrecisionMatrices
+    from consilience.fusion.thresholds import BestScore, Majority
+    from consilience.fusion.votes import ArcVotes, ClassVotes, Votes
+    from consilience.fusion.weighting import (
+        EqualWeights,
+        HeldOutWeights,
+        RowWeights,
+        StrengthWeights,
+    )
     from consilience.graph.comparison import GraphComparison
     from consilience.graph.cpdag import CPDAG
     from consilience.graph.dag import DAG
@@ -42,15 +58,21 @@ if TYPE_CHECKING:
     from consilience.inference.queries import log_probability
     from consilience.learning import fit
     from consilience.network.factor import Factor
+    from consilience.network.mixed_belief import MixedBelief
+    from consilience.network.mixture import Mixture
     from consilience.network.network import Network
     from consilience.parameters.chain import HDC
     from consilience.parameters.dirichlet import Dirichlet
     from consilience.parameters.hierarchical import HDMCS, HDMJS, HDS
+    from consilience.parameters.hierarchical_gaussian import HierarchicalGaussian
+    from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
     from consilience.parameters.maximum_likelihood import MLE
+    from consilience.parameters.normal_inverse_gamma import NormalInverseGamma
     from consilience.parameters.pooling import Adaptive, Pooled, Separate
     from consilience.parameters.shrinkage import Shrinkage
     from consilience.parameters.strength import Gamma, PerState
     from consilience.parameters.uncertainty import draws, intervals
+    from consilience.show.belief import plot_belief
     from consilience.show.calibration import plot_calibration
     from consilience.show.evaluation import (
         plot_calibration_curves,
@@ -63,6 +85,7 @@ if TYPE_CHECKING:
     from consilience.show.svg import svg
     from consilience.show.svg_pair import svg_pair
     from consilience.show.trace import plot_trace
+    from consilience.show.votes import plot_fusion, plot_thresholds, plot_votes
     from consilience.simulate.calibration import diverge_calibrated
     from consilience.simulate.difficulty import difficulty
     from consilience.simulate.divergence import diverge, realized_divergence
@@ -75,6 +98,7 @@ if TYPE_CHECKING:
     from consilience.statistics.moments import Moments
     from consilience.structure.naive_bayes import naive_bayes
     from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu, BDs
+    from consilience.structure.scores.bge import BGe
     from consilience.structure.scores.custom import CustomScore
     from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
     from consilience.structure.scores.nml import FNML, QNML
@@ -96,6 +120,28 @@ if TYPE_CHECKING:
     from consilience.structure.tan import tan
 
 _HOME = {
+    "fuse": "fusing",
+    "Fusion": "fusion.record",
+    "Votes": "fusion.votes",
+    "ArcVotes": "fusion.votes",
+    "ClassVotes": "fusion.votes",
+    "EqualWeights": "fusion.weighting",
+    "RowWeights": "fusion.weighting",
+    "StrengthWeights": "fusion.weighting",
+    "HeldOutWeights": "fusion.weighting",
+    "RowByRow": "fusion.choosing",
+    "StrongestFirst": "fusion.choosing",
+    "Majority": "fusion.thresholds",
+    "BestScore": "fusion.thresholds",
+    "Merged": "fusion.parameters",
+    "InverseVariance": "fusion.regressions",
+    "PrecisionMatrices": "fusion.regressions",
+    "LinearPool": "fusion.pools",
+    "LogarithmicPool": "fusion.pools",
+    "DemocraticPool": "fusion.pools",
+    "plot_fusion": "show.votes",
+    "plot_thresholds": "show.votes",
+    "plot_votes": "show.votes",
     "node_scores": "discovery",
     "score": "discovery",
     "search": "discovery",
@@ -117,6 +163,7 @@ _HOME = {
     "BDJ": "structure.scores.bayesian",
     "K2": "structure.scores.bayesian",
     "BDe": "structure.scores.bayesian",
+    "BGe": "structure.scores.bge",
     "BDeu": "structure.scores.bayesian",
     "BDs": "structure.scores.bayesian",
     "CustomScore": "structure.scores.custom",
@@ -154,15 +201,23 @@ _HOME = {
     "HDMCS": "parameters.hierarchical",
     "HDMJS": "parameters.hierarchical",
     "HDS": "parameters.hierarchical",
+    "HierarchicalGaussian": "parameters.hierarchical_gaussian",
+    "HierarchicalLogistic": "parameters.logistic",
     "LearningCurve": "classify.splits",
     "LeaveOneSourceOut": "classify.splits",
     "Likelihood": "inference.evidence",
+    "LogisticRegression": "parameters.logistic",
+    "MixedBelief": "network.mixed_belief",
+    "Mixture": "network.mixture",
+    "Logistic": "distributions.logistic",
+    "LinearGaussian": "distributions.linear_gaussian",
     "MDLP": "data.discretize",
     "MLE": "parameters.maximum_likelihood",
     "Moments": "statistics.moments",
     "NaiveBayesClassifier": "classify.classifiers",
     "Network": "network.network",
     "NetworkClassifier": "classify.classifiers",
+    "NormalInverseGamma": "parameters.normal_inverse_gamma",
     "PerState": "parameters.strength",
     "Pooled": "parameters.pooling",
     "Quantiles": "data.discretize",
@@ -204,6 +259,7 @@ _HOME = {
     "plot_graph": "show.plot",
     "plot_learning_curve": "show.evaluation",
     "plot_pair": "show.plot_pair",
+    "plot_belief": "show.belief",
     "plot_sources": "show.plot",
     "plot_trace": "show.trace",
     "random_dag": "graph.random",
@@ -243,45 +299,69 @@ __all__ = [
     "AStar",
     "Adaptive",
     "ArcPrior",
+    "ArcVotes",
     "BDe",
     "BDeu",
     "BDs",
+    "BGe",
     "BestFirst",
+    "BestScore",
     "Calibrated",
     "Categorical",
     "ChowLiu",
+    "ClassVotes",
     "ConsilienceError",
     "Counts",
     "CrossEvaluation",
     "CrossValidated",
     "CustomScore",
     "Cuts",
+    "DemocraticPool",
     "Dirichlet",
+    "EqualWeights",
     "EqualWidth",
     "Evaluation",
     "Exact",
     "Explanation",
     "Factor",
     "Family",
+    "Fusion",
     "Gamma",
     "GraphComparison",
     "HeldOut",
+    "HeldOutWeights",
+    "HierarchicalGaussian",
+    "HierarchicalLogistic",
     "HillClimb",
+    "InverseVariance",
     "K2Search",
     "LearningCurve",
     "LeaveOneSourceOut",
     "Likelihood",
+    "LinearGaussian",
+    "LinearPool",
     "LogLikelihood",
+    "LogarithmicPool",
+    "Logistic",
+    "LogisticRegression",
+    "Majority",
+    "Merged",
+    "MixedBelief",
+    "Mixture",
     "Moments",
     "NaiveBayesClassifier",
     "Network",
     "NetworkClassifier",
+    "NormalInverseGamma",
     "OrderSearch",
     "PerSource",
     "PerState",
     "Pooled",
+    "PrecisionMatrices",
     "Quantiles",
     "RandomStart",
+    "RowByRow",
+    "RowWeights",
     "Schema",
     "SearchResult",
     "Separate",
@@ -289,6 +369,8 @@ __all__ = [
     "SimulatedAnnealing",
     "Soft",
     "StratifiedFolds",
+    "StrengthWeights",
+    "StrongestFirst",
     "TANClassifier",
     "TANSearch",
     "Table",
@@ -296,6 +378,7 @@ __all__ = [
     "UniformPrior",
     "Variable",
     "VariableSelection",
+    "Votes",
     "__version__",
     "calibrated_chain",
     "compare_graphs",
@@ -312,6 +395,7 @@ __all__ = [
     "evaluate_network",
     "expected_counts",
     "fit",
+    "fuse",
     "intervals",
     "kl_divergence",
     "learn",
@@ -322,15 +406,19 @@ __all__ = [
     "naive_bayes",
     "node_scores",
     "permute_states",
+    "plot_belief",
     "plot_calibration",
     "plot_calibration_curves",
     "plot_estimators",
     "plot_evaluated_sources",
+    "plot_fusion",
     "plot_graph",
     "plot_learning_curve",
     "plot_pair",
     "plot_sources",
+    "plot_thresholds",
     "plot_trace",
+    "plot_votes",
     "random_dag",
     "random_network",
     "read",

@@ -13,6 +13,7 @@ PAGES = (
     "data",
     "statistics",
     "networks",
+    "continuous",
     "inference",
     "sources",
     "scores",
@@ -20,6 +21,7 @@ PAGES = (
     "classify",
     "evaluation",
     "comparison",
+    "fusion",
 )
 
 

@@ -171,3 +171,9 @@ def test_a_mixed_belief_can_be_pickled_and_shown():
     belief = cs.MixedBelief(ill, {(0,): two_humps(), (1,): two_humps()})
     assert pickle.loads(pickle.dumps(belief))["yes"].mean == belief["yes"].mean
     assert repr(belief).startswith("MixedBelief over 'ill' and 'bp'")
+
+
+def test_a_quantile_at_a_point_mass_is_the_point():
+    half = cs.Mixture(("x",), [0.5, 0.5], [[0.0], [1.0]], [[[0.0]], [[1.0]]])
+    assert (half.quantile(0.2), half.quantile(0.5)) == (0.0, 0.0)
+    assert half.quantile(0.9) == pytest.approx(1.8416212, abs=1e-6)

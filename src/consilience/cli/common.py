@@ -7,6 +7,7 @@ else is a bug and shows its traceback.
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,29 +103,49 @@ given_option = click.option(
     "--given",
     multiple=True,
     metavar="NODE=STATE",
-    help="What is known; repeatable. NODE=A|B, or the same node again, means one of these states.",
+    help="What is known; repeatable. NODE=A|B, or the same node again, means one of these states. "
+    "Of a continuous node it is a number.",
 )
 
 
-def given_of(net: cs.Network, texts: Iterable[str]) -> dict[str, list[str]]:
-    """The states that ``--given`` leaves open, by node.
+def given_of(net: cs.Network, texts: Iterable[str]) -> dict[str, list[str] | float]:
+    """What ``--given`` says by node: the states it leaves open, or the number.
 
     What stands after the first ``=`` is a state of the node if the node has it; otherwise it is
-    split at ``|``. A node that is given again may have those states too.
+    split at ``|``. A node that is given again may have those states too. Of a continuous node it is
+    a number.
     """
     from consilience import _check
 
-    given: dict[str, list[str]] = {}
+    states: dict[str, list[str]] = {}
+    numbers: dict[str, float] = {}
     for text in texts:
-        name, equals, states = text.partition("=")
-        if not (name and equals and states):
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
             raise click.UsageError(f"--given {text!r}: expected NODE=STATE.")
         _check.known("node", [name], net.variables)
         variable = net.variables[name]
-        known = variable.discrete_states
-        named = [states] if states in known else states.split("|")
-        given.setdefault(name, []).extend(known[variable.code(state)] for state in named)
-    return given
+        if variable.is_continuous:
+            if name in numbers:
+                raise Refusal(f"--given {text!r}: {name!r} is continuous and was given before.")
+            numbers[name] = _number(name, value, text)
+        else:
+            known = variable.discrete_states
+            named = [value] if value in known else value.split("|")
+            states.setdefault(name, []).extend(known[variable.code(state)] for state in named)
+    return {**states, **numbers}
+
+
+def _number(name: str, value: str, text: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Refusal(
+            f"--given {text!r}: {name!r} is continuous; a number is wanted, such as {name}=1.5."
+        )
+    return number
 
 
 def parts(paths: Sequence[str], source: str | None) -> Any:

@@ -19,7 +19,6 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
-from consilience.cli.reading import check_discrete
 from consilience.cli.scores import score_of, score_option
 
 if TYPE_CHECKING:
@@ -124,12 +123,10 @@ def _read(
     known = next((side.network for side in sides if side.network is not None), None)
     variables = {} if known is None else known.variables
     with screen(stderr=True).status("Reading"):
-        table = cs.read(
+        return cs.read(
             parts(data, source),
             source=source or (None if known is None else known.source),
             weight=weight,
             missing=markers(missing),
             schema={name: v for name, v in variables.items() if name in sides[0].dag.nodes} or None,
         )
-    check_discrete(sides[0].dag.nodes, table)
-    return table

@@ -21,6 +21,7 @@ def convert(model: str, output: Path, source: str | None) -> None:
 
     The extensions say which: .json (keeps everything), .bif, .xmlbif or .xml, .xdsl (GeNIe), .net
     (Hugin), each also with .gz. Formats other than JSON keep the graph and the tables only.
+    Continuous nodes are kept by JSON and XDSL, logistic ones by JSON.
 
     \b
     Example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -36,8 +37,8 @@ table_options: Final = bundled(
         click.option(
             "--parameters",
             type=click.Choice(["dirichlet", "mle", "shrinkage", "hdc", *HIERARCHICAL]),
-            help="How counts become probabilities.  [default: dirichlet for one source, hdmcs for "
-            "several]",
+            help="How counts become probabilities; regressions of continuous variables do with the "
+            "sources what it does.  [default: dirichlet for one source, hdmcs for several]",
         ),
         click.option(
             "--strength",
@@ -65,6 +66,7 @@ def estimator_of(tables: Tables, ess: float | None) -> Estimator | None:
     if parameters in HIERARCHICAL:
         choices = {"hdmcs": cs.HDMCS, "hdmjs": cs.HDMJS, "hds": cs.HDS, "adaptive": cs.Adaptive}
         return choices[parameters](s=_strength(tables.strength))
+    plain: dict[str, Callable[[], Estimator]]
     plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC}
     return plain[parameters]() if parameters in plain else cs.Dirichlet(ess=ess)
 

@@ -177,8 +177,9 @@ def evaluate(
     """Compare ways to learn a classifier on rows that they did not learn from.
 
     Every --structure is tried with all --parameters, beside the class prior, overall and by
-    source, which looks at no feature. Cut points of --discretize are found in each training set. A
-    source that a training set does not have is predicted as one never seen.
+    source, which looks at no feature. Continuous columns must be cut into states; the cut points of
+    --discretize are found in each training set. A source that a training set does not have is
+    predicted as one never seen.
 
     With -o the folder gets results.csv (every number), summary.csv, figures, and cells.jsonl: what
     is finished, so that the same command goes on after an interrupt. Figures need matplotlib.
@@ -198,6 +199,7 @@ def evaluate(
     table = read_rows(data, replace(reading, discretize=()))
     structures = _structures(contest.structure)
     estimators = _estimators(contest, table)
+    _check_target(table, target)
     _check_columns(table, structures, choices)
     _check_measure(table, target, positive, measure)
     if output is not None:
@@ -309,6 +311,17 @@ def _splits(plan: Plan) -> Splits:
     return cs.LearningCurve(sizes, plan.repeats or 5, plan.test_rows)
 
 
+def _check_target(table: cs.Table, target: str) -> None:
+    from consilience import _check
+
+    _check.known("column", [target], table.variables)
+    if table.variables[target].is_continuous:
+        raise Refusal(
+            f"--target {target!r} is continuous ({table.origins[target]}); classifiers predict "
+            "states. Cut it into states before, or read it with --discrete."
+        )
+
+
 def _check_columns(
     table: cs.Table, structures: dict[str, Structure], choices: dict[str, Discretizer]
 ) -> None:
@@ -323,9 +336,6 @@ def _check_columns(
 
 
 def _check_measure(table: cs.Table, target: str, positive: str | None, measure: str) -> None:
-    from consilience import _check
-
-    _check.known("column", [target], table.variables)
     states = table.variables[target].discrete_states
     if measure in ABOUT_POSITIVE and positive is None and len(states) > 2:
         raise Refusal(

@@ -15,6 +15,7 @@ from consilience.cli.compare import compare
 from consilience.cli.convert import convert
 from consilience.cli.demo import demo
 from consilience.cli.evaluate import evaluate
+from consilience.cli.fuse import fuse
 from consilience.cli.learn import learn
 from consilience.cli.mpe import mpe
 from consilience.cli.predict import predict
@@ -40,5 +41,18 @@ def main() -> None:
             stream.reconfigure(errors="replace")
 
 
-for command in (learn, query, mpe, predict, sample, convert, show, score, evaluate, compare, demo):
+for command in (
+    learn,
+    query,
+    mpe,
+    predict,
+    sample,
+    convert,
+    show,
+    score,
+    evaluate,
+    compare,
+    fuse,
+    demo,
+):
     main.add_command(command)

@@ -9,7 +9,7 @@ import click
 
 from consilience.cli.common import Refusal, check_model_path, data_argument, screen, spoken
 from consilience.cli.estimators import Tables, estimator_of, table_options
-from consilience.cli.reading import Reading, check_discrete, read_rows, reading_options
+from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
 from consilience.cli.structures import Structure, find_graph, structure_options
 from consilience.cli.summary import summarize
@@ -49,6 +49,9 @@ def learn(
     The graph is said, or it is searched for: --structure hc climbs to the graph of best score.
     Interrupted (Ctrl-C) or out of --seconds, a search gives the best graph so far.
 
+    Columns may be discrete and continuous. A continuous node has a regression for each state of its
+    discrete parents. A search lets it have discrete children only with --logistic.
+
     Rows of several sources are tied together by a hierarchy unless --parameters says otherwise:
     dirichlet, mle and shrinkage pool the sources if the structure does not mention them, and
     --by-source gives each its own tables. A model string may give the source to some nodes only.
@@ -72,7 +75,6 @@ def learn(
     table = read_rows(data, reading)
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag
-    check_discrete(dag.nodes, table)
     with screen(stderr=True).status("Fitting"):
         net = cs.fit(dag, table, estimator)
     if output is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consilience.cli.beliefs import number, plain_given
 from consilience.cli.common import given_of, given_option, grid_of, print_facts, screen, spoken
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def mpe(model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, as_j
     """The most probable states of all nodes, given some.
 
     With --map it is the most probable joint state of those nodes only (marginal MAP), which need
-    not agree with the most probable state of everything.
+    not agree with the most probable state of everything. Continuous nodes have values, and the
+    density of everything together is what is largest; -k and --map are for discrete nodes.
 
     \b
     Examples:
@@ -49,49 +51,74 @@ def mpe(model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, as_j
         raise click.UsageError("-k goes without --map.")
     net = cs.load(model)
     known = given_of(net, given)
-    found = [net.map(names, given=known)] if names else cs.most_probable(net, k, given=known)
+    if names:
+        found = [net.map(names, given=known)]
+    else:
+        found = [net.mpe(known)] if k == 1 else cs.most_probable(net, k, given=known)
     log_given = cs.log_probability(net, known)
     if as_json:
-        click.echo(json.dumps(_plain(found, known, log_given), indent=1, allow_nan=False))
+        plain = plain_given(net, known, log_given) | _plain(found, log_given)
+        click.echo(json.dumps(plain, indent=1, allow_nan=False))
     else:
-        _print(found, log_given)
+        _print(found, log_given, what="density" if _has_values(net, known) else "P")
 
 
-def _plain(
-    found: Sequence[cs.Explanation], known: Mapping[str, list[str]], log_given: float
-) -> dict[str, Any]:
+def _plain(found: Sequence[cs.Explanation], log_given: float) -> dict[str, Any]:
+    return {"explanations": [_plain_one(one, log_given) for one in found]}
+
+
+def _plain_one(one: cs.Explanation, log_given: float) -> dict[str, Any]:
+    if _has_numbers(one):
+        return {
+            "states": dict(one),
+            "log_density": one.log_probability - log_given,
+            "log_density_with_given": one.log_probability,
+        }
     return {
-        "given": known,
-        "log_probability_of_given": log_given,
-        "explanations": [
-            {
-                "states": dict(one),
-                "probability": _share(one, log_given),
-                "log_probability_with_given": one.log_probability,
-            }
-            for one in found
-        ],
+        "states": dict(one),
+        "probability": _share(one, log_given),
+        "log_probability_with_given": one.log_probability,
     }
 
 
-def _print(found: Sequence[cs.Explanation], log_given: float) -> None:
+def _print(found: Sequence[cs.Explanation], log_given: float, *, what: str) -> None:
     console = screen()
     best, *others = found
-    console.print(grid_of(("node", "state"), best.items(), n_left=2))
+    rows = [(name, _shown(value)) for name, value in best.items()]
+    has_numbers = _has_numbers(best)
+    console.print(grid_of(("node", "value" if has_numbers else "state"), rows, n_left=2))
     console.print()
-    facts = {
-        "P(states | given)": f"{_share(best, log_given):.7g}",
-        "log P(states, given)": f"{best.log_probability:.7g}",
-    }
+    if has_numbers:
+        facts = {
+            "log density(values | given)": f"{best.log_probability - log_given:.7g}",
+            "log density(values, given)": f"{best.log_probability:.7g}",
+        }
+    else:
+        facts = {
+            "P(states | given)": f"{_share(best, log_given):.7g}",
+            f"log {what}(states, given)": f"{best.log_probability:.7g}",
+        }
     print_facts(console, facts)
     if others:
-        rows = [
+        ranked = [
             (str(rank), f"{_share(one, log_given):.7g}", _difference(one, best))
             for rank, one in enumerate(others, start=2)
         ]
         console.print("\nThe next best:")
         header = ("", "P(states | given)", "where they differ from the best")
-        console.print(grid_of(header, rows, n_left=3))
+        console.print(grid_of(header, ranked, n_left=3))
+
+
+def _has_numbers(one: cs.Explanation) -> bool:
+    return any(isinstance(value, float) for value in one.values())
+
+
+def _has_values(net: cs.Network, known: Mapping[str, Any]) -> bool:
+    return any(net.variables[name].is_continuous for name in known)
+
+
+def _shown(value: str | float) -> str:
+    return number(value) if isinstance(value, float) else value
 
 
 def _share(one: cs.Explanation, log_given: float) -> float:

@@ -21,7 +21,7 @@ from consilience.cli.common import (
 
 if TYPE_CHECKING:
     import consilience as cs
-    from consilience._typing import Codes, Floats
+    from consilience._typing import Bools, Codes, Floats
 
 __all__ = ["predict"]
 
@@ -58,13 +58,17 @@ def predict(
     If the file has a column of the target, it is not used to predict but to say how good the
     predictions are: the share that is right, and the mean of -log P(true state).
 
+    For a continuous target the columns are its mean ('predicted') and its standard deviation
+    ('sd'); how good they are is told by the root mean squared error and the mean of the log
+    density of the true value.
+
     \b
-    Example:
+    Examples:
       consilience predict model.json new.csv --target disease -o predictions.csv
+      consilience predict model.json new.csv --target blood_pressure
     """
     import consilience as cs
     from consilience import _check
-    from consilience.data.align import aligned_codes
     from consilience.data.write import check_rows_path, write_csv, write_rows
 
     if output is not None:
@@ -74,8 +78,8 @@ def predict(
     with screen(stderr=True).status("Reading"):
         table, new_sources = _read(net, data, source, markers(missing))
     with screen(stderr=True).status("Predicting"):
-        posteriors = net.posteriors(table, target)
-    rows = _predictions(net.variables[target], posteriors)
+        of_kind = _of_values if net.variables[target].is_continuous else _of_states
+        rows, quality = of_kind(net, table, target)
     if output is None:
         write_csv(rows, sys.stdout.buffer)
     else:
@@ -85,7 +89,7 @@ def predict(
         facts["new sources"] = _told(net, new_sources)
     if unrecorded := [name for name in net.variables if name != target and _is_empty(table, name)]:
         facts["no values of"] = f"{listed(unrecorded)} (summed out)"
-    facts |= _quality(posteriors, aligned_codes(table, net.variables[target]))
+    facts |= quality
     if output is not None:
         facts["written to"] = str(output)
     print_facts(screen(stderr=output is None), facts)
@@ -135,7 +139,59 @@ def _told(net: cs.Network, new_sources: Mapping[str, int]) -> str:
 
 
 def _is_empty(table: cs.Table, name: str) -> bool:
-    return bool((table.column(name) < 0).all())
+    import numpy as np
+
+    column = table.column(name)
+    is_missing = np.isnan(column) if table.variables[name].is_continuous else column < 0
+    return bool(is_missing.all())
+
+
+def _of_states(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, dict[str, str]]:
+    """Predictions of a discrete target, and how good they are."""
+    from consilience.data.align import aligned_codes
+
+    variable = net.variables[target]
+    posteriors = net.posteriors(table, target)
+    return _predictions(variable, posteriors), _quality(posteriors, aligned_codes(table, variable))
+
+
+def _of_values(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, dict[str, str]]:
+    """Predictions of a continuous target, and how good they are.
+
+    The density of a true value is p(row) / p(row without it).
+    """
+    import numpy as np
+
+    import consilience as cs
+
+    truth = table.column(target)
+    others = cs.Table(table.schema, {**table.columns, target: np.full(table.n_rows, np.nan)})
+    log_others = net.log_likelihood(others)
+    is_possible = np.isfinite(log_others)
+    moments = np.full((table.n_rows, 2), np.nan)
+    moments[is_possible] = net.posteriors(others.take(is_possible), target)
+    facts = _impossible(is_possible)
+    counted = is_possible & ~np.isnan(truth)
+    if counted.any():
+        error = truth[counted] - moments[counted, 0]
+        density = net.log_likelihood(table.take(counted)) - log_others[counted]
+        n_excluded = int((density == -np.inf).sum())
+        facts["target known"] = f"{int(counted.sum()):,} rows"
+        facts["RMSE"] = f"{np.sqrt((error**2).mean()):.4g}"
+        facts["log density"] = (
+            f"minus infinity: the true value of {n_excluded:,} rows was held impossible"
+            if n_excluded
+            else f"{density.mean():.4f} (mean, of the true value)"
+        )
+    names = ("predicted", "sd")
+    schema = cs.Schema({name: cs.Variable(name) for name in names})
+    return cs.Table(schema, dict(zip(names, moments.T, strict=True))), facts
+
+
+def _impossible(is_possible: Bools) -> dict[str, str]:
+    if is_possible.all():
+        return {}
+    return {"impossible": f"{int((~is_possible).sum()):,} rows; they have no prediction"}
 
 
 def _predictions(variable: cs.Variable, posteriors: Floats) -> cs.Table:
@@ -160,11 +216,8 @@ def _quality(posteriors: Floats, truth: Codes) -> dict[str, str]:
     """How many rows are impossible, and how good the others are where the truth is known."""
     import numpy as np
 
-    facts = {}
     is_possible = posteriors.sum(axis=1) > 0
-    if not is_possible.all():
-        n_impossible = int((~is_possible).sum())
-        facts["impossible"] = f"{n_impossible:,} rows; they have no prediction"
+    facts = _impossible(is_possible)
     counted = is_possible & (truth >= 0)
     if counted.any():
         chosen, true = posteriors[counted], truth[counted]

@@ -28,6 +28,7 @@ SCORES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "held-out": ("HeldOut", ("ess",)),
     "cross-validated": ("CrossValidated", ("ess",)),
     "bhd": ("BHD", ("ess",)),
+    "bge": ("BGe", ()),
 }
 """The public name of each choice, and which of its parameters come from outside."""
 

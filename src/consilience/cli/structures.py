@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from consilience.graph.names import Arc
     from consilience.structure.searches.task import Search
 
-__all__ = ["Found", "Structure", "find_graph", "structure_options"]
+__all__ = ["SEARCHES", "Found", "Structure", "find_graph", "structure_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Structure:
     tier: tuple[str, ...]
     seconds: float | None
     seed: int | None
+    logistic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The graph; and if it was searched, the record of the search and its score in words."""
+    """The graph, and notes; if it was searched, the record of that and its score in words."""
 
     dag: cs.DAG
     result: cs.SearchResult | None = None
     score: str = ""
+    notes: tuple[str, ...] = ()
 
 
 NAIVE_BAYES, TAN = "naive-bayes", "tan"
@@ -87,6 +89,7 @@ OF_SEARCH: Final = (
     "tier",
     "seconds",
     "seed",
+    "logistic",
 )
 """Options that mean something to a search only."""
 
@@ -137,6 +140,11 @@ structure_options: Final = bundled(
         ),
         click.option("--seconds", type=float, help="Time for the search; the best graph is kept."),
         click.option("--seed", type=click.IntRange(min=0), help="Of what is random in the search."),
+        click.option(
+            "--logistic",
+            is_flag=True,
+            help="Let continuous variables have discrete children, by logistic regression.",
+        ),
     ],
 )
 
@@ -156,12 +164,21 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
     if structure in (None, NAIVE_BAYES, TAN):
         if target is None:
             raise click.UsageError(f"--structure {structure} needs --target.")
-        return Found(cs.tan(table, target) if structure == TAN else cs.naive_bayes(table, target))
+        return _tree(table, target) if structure == TAN else Found(cs.naive_bayes(table, target))
     if target is not None:
         raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} or {TAN} only.")
     known = ", ".join(map(repr, (NAIVE_BAYES, TAN, *SEARCHES)))
     model = model_of(structure, f"--structure {structure!r}", f", nor {known}")
     return Found(model if isinstance(model, cs.DAG) else model.dag)
+
+
+def _tree(table: cs.Table, target: str) -> Found:
+    import consilience as cs
+    from consilience.structure.tan import note_on_gaps
+
+    check_discrete(tuple(table.variables), table)
+    note = note_on_gaps(table)
+    return Found(cs.tan(table, target), notes=() if note is None else (note,))
 
 
 def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
@@ -171,7 +188,6 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
         raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} or {TAN} only.")
     search = _search_of(wanted, table)
     score = score_of(wanted.score or "bic", ess, n_variables=len(table.variables))
-    check_discrete(tuple(table.variables), table)
     arcs = {
         option: [_arc(f"--{option}", text, table) for text in getattr(wanted, option)]
         for option in ("require", "forbid")
@@ -187,8 +203,10 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
             seconds=wanted.seconds,
             seed=wanted.seed or 0,
             progress=progress,
+            logistic=wanted.logistic,
         )
-    return Found(result.dag, result, repr(score))
+    notes = tuple(note.replace("logistic=True", "--logistic") for note in result.notes)
+    return Found(result.dag, result, repr(score), notes)
 
 
 def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
@@ -216,7 +234,7 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
 
 def _refuse_search_options(wanted: Structure) -> None:
     for option in OF_SEARCH:
-        if getattr(wanted, option) not in (None, ()):
+        if getattr(wanted, option) not in (None, (), False):
             raise click.UsageError(
                 f"{_dashed(option)} goes with a search: --structure {', '.join(SEARCHES)}."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def summarize(net: cs.Network, table: cs.Table, found: Found, output: Path | Non
     console = screen()
     print_facts(console, facts)
     _print_gaps(console, net)
-    if notes := [*_search_notes(found), *_sharing(net), *net.record.notes]:
+    if notes := [*_graph_notes(found), *_sharing(net), *net.record.notes]:
         console.print()
         print_notes(notes)
 
@@ -60,11 +61,10 @@ def _search_facts(found: Found) -> dict[str, str]:
     }
 
 
-def _search_notes(found: Found) -> list[str]:
-    if found.result is None:
-        return []
+def _graph_notes(found: Found) -> list[str]:
+    is_cut_short = found.result is not None and found.result.stopped_by == "interrupt"
     kept = ["The search was interrupted; the graph is the best one so far."]
-    return [*(kept if found.result.stopped_by == "interrupt" else []), *found.result.notes]
+    return [*(kept if is_cut_short else []), *found.notes]
 
 
 def _print_gaps(console: Console, net: cs.Network) -> None:
@@ -77,7 +77,7 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
     header = ("family", "rows used", "incomplete", "parent states", "never seen")
     rows = [
         (
-            f"{name} | {', '.join(net.tables[name].parents)}" if net.tables[name].parents else name,
+            f"{name} | {', '.join(net[name].parents)}" if net[name].parents else name,
             f"{record.n_rows[name]:,g}",
             f"{record.n_incomplete[name]:,g}",
             f"{_n_parent_states(net, name):,}",
@@ -93,15 +93,16 @@ def _n_parent_states(net: cs.Network, name: str) -> int:
     """Parent states of a node without those of the state for a source never seen."""
     from consilience.data.variable import NEW_SOURCE
 
-    n_rows = len(net.tables[name].rows)
+    given = [net.variables[parent] for parent in net[name].parents]
+    n_all = prod(one.n_states for one in given if not one.is_continuous)
     states = () if net.source is None else net.variables[net.source].discrete_states
-    if net.source in net.tables[name].parents and NEW_SOURCE in states:
-        return n_rows // len(states) * (len(states) - 1)
-    return n_rows
+    if net.source in net[name].parents and NEW_SOURCE in states:
+        return n_all // len(states) * (len(states) - 1)
+    return n_all
 
 
 def _sharing(net: cs.Network) -> list[str]:
-    """What the tables share between sources, if there are several."""
+    """What the distributions share between sources, if there are several."""
     from consilience.data.variable import NEW_SOURCE
 
     if net.source is None:
@@ -109,16 +110,17 @@ def _sharing(net: cs.Network) -> list[str]:
     children = net.dag.children(net.source)
     states = net.variables[net.source].discrete_states
     n_sources = len([state for state in states if state != NEW_SOURCE])
+    what = "tables" if net.is_discrete else "distributions"
     if not children:
         return [
-            f"The tables are pooled over the {n_sources} sources; --by-source gives each its own."
+            f"The {what} are pooled over the {n_sources} sources; --by-source gives each its own."
         ]
     if len(children) == len(net.dag.nodes) - 1:
         tied = NEW_SOURCE in states
         return [
-            f"The tables of the {n_sources} sources are tied together; the state {NEW_SOURCE!r} of "
+            f"The {what} of the {n_sources} sources are tied together; the state {NEW_SOURCE!r} of "
             f"{net.source!r} stands for a source never seen."
             if tied
-            else f"Each of the {n_sources} sources has tables of its own."
+            else f"Each of the {n_sources} sources has {what} of its own."
         ]
-    return [f"The tables of {listed(children)} depend on the source; the others are pooled."]
+    return [f"The {what} of {listed(children)} depend on the source; the others are pooled."]

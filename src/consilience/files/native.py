@@ -150,7 +150,7 @@ def _regression(node: Content, variables: dict[str, Variable]) -> LinearGaussian
     if node.fields.get("posterior") is None:
         return local
     content = Content.of(node.fields["posterior"], node.file, node.where)
-    return replace(local, posterior=posterior_from(content, local.parameters.shape))
+    return replace(local, posterior=posterior_from(content, local.parameters.shape, type(local)))
 
 
 def _draft(node: Content, variables: dict[str, Variable]) -> Draft:
@@ -163,7 +163,7 @@ def _draft(node: Content, variables: dict[str, Variable]) -> Draft:
     posterior = None
     if node.fields.get("posterior") is not None:
         content = Content.of(node.fields["posterior"], file, node.where)
-        posterior = posterior_from(content, family.shape)
+        posterior = posterior_from(content, family.shape, Categorical)
     return Draft(family, rows, lambda _: None, posterior)
 
 

@@ -1,7 +1,7 @@
-"""Posteriors of tables as plain data, each kind with its way out and its way back.
+"""Posteriors as plain data, each kind with its way out and its way back.
 
 A hierarchy is kept as its counts and its prior and is solved again when it is read, so that a file
-holds nothing that follows from the rest.
+holds nothing that follows from the rest. Those of regressions stand in ``normal_posteriors.py``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from consilience import _check
-from consilience.distributions import Distribution, Posterior
+from consilience.distributions import (
+    Categorical,
+    Distribution,
+    LinearGaussian,
+    Logistic,
+    Posterior,
+)
 from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.distributions.laplace import LaplacePosterior
+from consilience.distributions.normal_inverse_gamma import (
+    NormalInverseGammaPosterior,
+    TiedGaussianPosterior,
+)
 from consilience.errors import InputError, ModelError
+from consilience.files import normal_posteriors as normal
+from consilience.files.normal_posteriors import LEAST, MOST
 from consilience.files.objects import Content, shown
 from consilience.parameters.hierarchical import VIEWS, HierarchicalPosterior
 from consilience.parameters.hierarchy import solve
@@ -24,14 +37,14 @@ from consilience.parameters.strength import Gamma, PerState, Strength
 __all__ = ["posterior_from", "to_content"]
 
 MOST_ROWS = 2.0**53  # whole numbers beyond are not told apart
-LEAST, MOST = 1e-100, 1e100  # what a prior's size may be
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How one kind of posterior becomes plain data and comes back to a table of this shape."""
+    """How one kind of posterior becomes plain data and comes back to parameters of this shape."""
 
-    type: type
+    posterior: type
+    owner: type[Distribution]
     to_content: Callable[[Any], dict[str, Any]]
     from_content: Callable[[Content, tuple[int, ...]], Posterior]
 
@@ -42,22 +55,30 @@ def to_content(local: Distribution) -> dict[str, Any] | None:
 
 
 def _content(posterior: Posterior, variable: str) -> dict[str, Any]:
+    if type(posterior) is StackedPosterior:
+        return {"kind": STACKED, "parts": [_content(part, variable) for part in posterior.parts]}
     for name, kind in POSTERIORS.items():
-        if type(posterior) is kind.type:
+        if type(posterior) is kind.posterior:
             return {"kind": name, **kind.to_content(posterior)}
     raise ModelError(
         f"the posterior of {variable!r} is a {type(posterior).__name__}, which JSON "
-        f"cannot hold; known: {_check.listed(POSTERIORS)}.",
+        f"cannot hold; known: {_check.listed([*POSTERIORS, STACKED])}.",
         variable=variable,
     )
 
 
-def posterior_from(content: Content, shape: tuple[int, ...]) -> Posterior:
-    """The posterior that plain data describe, of a table of this shape."""
+def posterior_from(
+    content: Content, shape: tuple[int, ...], owner: type[Distribution]
+) -> Posterior:
+    """The posterior that plain data describe, of a distribution with parameters of this shape."""
     kind = content.take("kind", str)
-    if kind not in POSTERIORS:
-        known = _check.listed(POSTERIORS)
-        raise content.fault(f"unknown kind of posterior {kind!r}; known: {known}")
+    known = [name for name, one in POSTERIORS.items() if one.owner is owner]
+    if kind == STACKED:
+        return _stacked(content, shape, owner)
+    if kind not in known:
+        raise content.fault(
+            f"unknown kind of posterior {kind!r}; known: {_check.listed([*known, STACKED])}"
+        )
     try:
         return POSTERIORS[kind].from_content(content, shape)
     except InputError as problem:
@@ -100,17 +121,15 @@ def _hierarchical(content: Content, shape: tuple[int, ...]) -> HierarchicalPoste
     return HierarchicalPosterior(view, solve(counts, _strength(content), alpha0), shape)
 
 
-def _stacked_content(posterior: StackedPosterior) -> dict[str, Any]:
-    return {"parts": [_content(part, "a source") for part in posterior.parts]}
-
-
-def _stacked(content: Content, shape: tuple[int, ...]) -> StackedPosterior:
+def _stacked(
+    content: Content, shape: tuple[int, ...], owner: type[Distribution]
+) -> StackedPosterior:
     parts: list[Any] = content.take("parts", list)
     if len(shape) < 2 or len(parts) != shape[0]:
         wanted = shape[0] if len(shape) > 1 else "no"
         raise content.fault(f"'parts' must be a list of {wanted} posteriors, found {len(parts)}")
     known = (Content.of(part, content.file, content.where) for part in parts)
-    return StackedPosterior(tuple(posterior_from(part, shape[1:]) for part in known))
+    return StackedPosterior(tuple(posterior_from(part, shape[1:], owner) for part in known))
 
 
 def _shapes(view: str, shape: tuple[int, ...]) -> list[list[int]]:
@@ -154,10 +173,22 @@ def _prior_sizes(content: Content, key: str, numbers: list[float]) -> list[float
     return numbers
 
 
+STACKED = "stacked"
+"""The kind of independent posteriors along the first axis, of any distribution."""
+
 POSTERIORS: Mapping[str, _Kind] = {
-    "dirichlet": _Kind(DirichletPosterior, _dirichlet_content, _dirichlet),
-    "hierarchical": _Kind(HierarchicalPosterior, _hierarchical_content, _hierarchical),
-    "stacked": _Kind(StackedPosterior, _stacked_content, _stacked),
+    "dirichlet": _Kind(DirichletPosterior, Categorical, _dirichlet_content, _dirichlet),
+    "hierarchical": _Kind(HierarchicalPosterior, Categorical, _hierarchical_content, _hierarchical),
+    "normal inverse gamma": _Kind(
+        NormalInverseGammaPosterior,
+        LinearGaussian,
+        normal.normal_inverse_gamma_content,
+        normal.normal_inverse_gamma,
+    ),
+    "tied gaussian": _Kind(
+        TiedGaussianPosterior, LinearGaussian, normal.tied_gaussian_content, normal.tied_gaussian
+    ),
+    "laplace": _Kind(LaplacePosterior, Logistic, normal.laplace_content, normal.laplace),
 }
 
 STRENGTHS = {"s": 1, "per_state": 1, "gamma": 2}

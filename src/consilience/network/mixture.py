@@ -26,7 +26,7 @@ from consilience.network.box import box_probability
 
 __all__ = ["Mixture"]
 
-HALVINGS = 200  # of an interval; a float has no more
+HALVINGS = 200  # of an interval; away from zero a float has no more
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -236,10 +236,11 @@ class Mixture:
 
     def _below(self, x: float) -> float:
         """P(X <= x)."""
-        sds, means = np.sqrt(self.covariances[:, 0, 0]), self.means[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            parts = np.where(sds > 0, ndtr((x - means) / sds), x >= means)
-        return float(self.weights @ parts)
+        variances, means = self.covariances[:, 0, 0], self.means[:, 0]
+        is_spread = variances > 0
+        z = (x - means[is_spread]) / np.sqrt(variances[is_spread])
+        points = self.weights[~is_spread & (means <= x)]
+        return float(self.weights[is_spread] @ ndtr(z) + points.sum())
 
     def _mass_at(self, x: float) -> float:
         is_here = (self.covariances[:, 0, 0] == 0) & (self.means[:, 0] == x)
@@ -258,7 +259,10 @@ class Mixture:
                 high = middle
             else:
                 low = middle
-        return low if self._below(low) >= p else high
+        if self._below(low) >= p:
+            return low
+        points = self.means[sds == 0, 0]  # near zero halving ends before floats do
+        return float(points[(low < points) & (points <= high)].min(initial=high))
 
     def _smooth(self) -> npt.NDArray[np.float64]:
         """The covariances; in place of the points of an estimate, kernels (Silverman 1986)."""

@@ -9,8 +9,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.classify.evaluation import CalibrationCurve, Evaluation
-from consilience.show.picture import COLORS, shortened
-from consilience.show.plot import STATE_COLORS
+from consilience.show.picture import COLORS, STATE_COLORS, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

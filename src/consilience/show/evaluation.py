@@ -20,8 +20,7 @@ from consilience.classify.results import (
     CrossEvaluation,
     Summary,
 )
-from consilience.show.picture import COLORS, shortened
-from consilience.show.plot import STATE_COLORS
+from consilience.show.picture import COLORS, STATE_COLORS, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ readers. Those of different kinds that run down the same bends stand a little ap
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
@@ -25,7 +25,7 @@ from consilience.show.boxes import Arc, Point
 from consilience.show.layout import Layout
 from consilience.show.picture import COLORS, picture, shortened
 
-__all__ = ["LOOKS", "DrawnArc", "Look", "Pair", "pair_of"]
+__all__ = ["LOOKS", "DrawnArc", "Look", "Pair", "drawn_arcs", "pair_of", "together"]
 
 NAME_LENGTH = 40
 WIDE = 1300.0  # wider pictures stand one above the other
@@ -126,18 +126,26 @@ def pair_of(learned: DAG, other: DAG, names: Sequence[str]) -> Pair:
         raise InputError(f"names must be two texts, got {names!r}.", parameter="names")
     check_same_nodes(learned.nodes, other.nodes)
     found = arc_differences(learned, other)
-    drawn = picture(_together(other, found.extra))
+    drawn = picture(together(other, found.extra))
     turned = tuple(arc[::-1] for arc in found.turned)
     sides = (
-        _side(drawn.layout, shared=found.shared, turned=found.turned, extra=found.extra),
-        _side(drawn.layout, shared=found.shared, turned=turned, missing=found.missing),
+        drawn_arcs(
+            drawn.layout,
+            {"shared": found.shared, "turned": found.turned, "extra": found.extra},
+            LOOKS,
+        ),
+        drawn_arcs(
+            drawn.layout,
+            {"shared": found.shared, "turned": turned, "missing": found.missing},
+            LOOKS,
+        ),
     )
     counts = {kind: len(getattr(found, kind)) for kind in LOOKS}
     first, second = (shortened(name, NAME_LENGTH) for name in names)
     return Pair(drawn.layout, drawn.labels, (first, second), sides, counts)
 
 
-def _together(dag: DAG, more: Sequence[Arc]) -> DAG:
+def together(dag: DAG, more: Iterable[Arc]) -> DAG:
     """The graph with more arcs, each turned round if it would close a cycle."""
     for start, end in more:
         closes = start in dag.descendants(end)
@@ -145,10 +153,15 @@ def _together(dag: DAG, more: Sequence[Arc]) -> DAG:
     return dag
 
 
-def _side(layout: Layout, **kinds: tuple[Arc, ...]) -> tuple[DrawnArc, ...]:
-    """The arcs of one graph with their routes; those that run upwards land beside the others."""
+def drawn_arcs(
+    layout: Layout, kinds: Mapping[str, Sequence[Arc]], looks: Mapping[str, Look]
+) -> tuple[DrawnArc, ...]:
+    """The arcs of one graph with their routes; those that run upwards land beside the others.
+
+    ``kinds`` are the arcs of each kind, ``looks`` how each is drawn.
+    """
     drawn = [
-        DrawnArc(arc, kind, _route(arc, layout.routes, LOOKS[kind].aside))
+        DrawnArc(arc, kind, _route(arc, layout.routes, looks[kind].aside))
         for kind, arcs in kinds.items()
         for arc in arcs
     ]

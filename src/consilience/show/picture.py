@@ -18,7 +18,17 @@ from consilience.network.network import Network
 from consilience.show.boxes import Point
 from consilience.show.layout import Layout, layout
 
-__all__ = ["COLORS", "Bar", "Picture", "curve", "picture", "shortened", "text_width"]
+__all__ = [
+    "COLORS",
+    "STATE_COLORS",
+    "Bar",
+    "Picture",
+    "curve",
+    "picture",
+    "plain",
+    "shortened",
+    "text_width",
+]
 
 COLORS: Final = {
     "box": "#f1f5f9",
@@ -34,6 +44,17 @@ COLORS: Final = {
     "highlight box": "#dbeafe",
     "highlight": "#2f6fe4",
 }
+
+STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers too
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#7F7F7F",
+    "#000000",
+)
 
 FONT_SIZE = 13.0
 LABEL_LENGTH = 44  # characters; longer names are cut in the middle
@@ -119,6 +140,11 @@ def shortened(text: str, length: int) -> str:
     return f"{text[: length - 1 - tail]}…{text[-tail:]}"
 
 
+def plain(text: str) -> str:
+    """A short text that matplotlib does not take for mathematics."""
+    return shortened(text, 60).replace("$", r"\$")
+
+
 def text_width(text: str, size: float) -> float:
     """About how wide a text is in a common sans-serif font of that size."""
     return size * sum(map(_em, text))
@@ -140,6 +166,12 @@ _WIDTHS: Final = {"ijlI.,:;'|!": 0.28, 'frt()[]{}-/ "': 0.37, "mwMW@%…": 0.88,
 
 def _check_belief(name: str, belief: Mapping[str, float], model: DAG | Network) -> None:
     if isinstance(model, Network):
+        if model.variables[name].is_continuous:
+            raise InputError(
+                f"node {name!r} is continuous; beliefs are drawn as bars, one for each state. "
+                "cs.plot_belief draws its density.",
+                node=name,
+            )
         _check.known(f"state of {name!r}", belief, model.variables[name].discrete_states)
     for state, probability in belief.items():
         if not 0 <= probability <= 1 + 1e-9:

@@ -6,36 +6,26 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.distributions.categorical import Categorical
+from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import picture as pic
 from consilience.show.patches import MARGIN, draw_arc, draw_node, frame, inches
-from consilience.show.picture import COLORS
+from consilience.show.picture import COLORS, STATE_COLORS, plain
+from consilience.show.regressions import draw_regressions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_graph", "plot_sources"]
-
-STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers too
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#7F7F7F",
-    "#000000",
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,24 +78,28 @@ def plot_sources(
 ) -> Figure:
     """How the distribution of one node differs between sources: a dot for each source and state.
 
-    There is one panel for each state of the other parents. If the table has a posterior, lines
-    show its central credible intervals.
+    There is one panel for each state of the other parents. Of a continuous node there are panels
+    for the intercept, the coefficients and the sd in each joint state of its other discrete
+    parents. If the node has a posterior, lines show its central credible intervals.
 
     Parameters
     ----------
     net, node
         A network, and one of its nodes that has the network's source as a parent.
     states
-        The states of the node to be shown. If not given: all, up to eight; of two states the last.
+        The states of a discrete node to be shown. If not given: all, up to eight; of two states the
+        last.
     level
         Probability of the intervals.
     max_panels
-        If the other parents have more states, those in which the sources differ most are shown.
+        If there would be more, those states of the other parents are shown in which the sources
+        differ most.
 
     Raises
     ------
     InputError
-        If the network has no source, or the node does not depend on it.
+        If the network has no source, the node does not depend on it, or is discrete and has a
+        continuous parent.
     """
     local = _by_source(net, node)
     _check.whole("plot_sources", at_least=1, max_panels=max_panels)
@@ -113,12 +107,25 @@ def plot_sources(
         raise InputError(
             f"plot_sources: level must lie between 0 and 1, got {level!r}.", level=level
         )
-    return _draw_panels(_differences(local, str(net.source), states, level), max_panels)
+    if isinstance(local, Categorical):
+        return _draw_panels(_differences(local, str(net.source), states, level), max_panels)
+    if states is not None:
+        raise InputError(
+            f"plot_sources: node {node!r} is continuous and has no states to choose.", node=node
+        )
+    return draw_regressions(local, str(net.source), level, max_panels)
 
 
-def _by_source(net: Network, node: str) -> Categorical:
+def _by_source(net: Network, node: str) -> Categorical | LinearGaussian:
     """The node's distribution, once it is known to depend on the source."""
-    local = net.tables[node]
+    local = net[node]
+    if isinstance(local, Logistic):
+        raise InputError(
+            f"plot_sources: node {node!r} is discrete and has the continuous parents "
+            f"{_check.listed(variable.name for variable in local.continuous)}; only tables and "
+            "regressions of continuous nodes are drawn. cs.intervals(net, node) has the numbers.",
+            node=node,
+        )
     if net.source is None:
         raise InputError(
             "plot_sources: the network has no source. Fit one to a table of several sources, or "
@@ -218,9 +225,9 @@ def _draw_dots(ax: Axes, found: _Differences, panel: int) -> None:
         if found.ends:
             low, high = (end[:, panel, k] for end in found.ends)
             ax.hlines(y, low, high, color=color, linewidth=1.6, alpha=0.55)
-        ax.plot(found.table[:, panel, k], y, "o", color=color, markersize=4.5, label=_plain(state))
+        ax.plot(found.table[:, panel, k], y, "o", color=color, markersize=4.5, label=plain(state))
     if found.titles[panel]:
-        ax.set_title(_plain(found.titles[panel]), fontsize=9)
+        ax.set_title(plain(found.titles[panel]), fontsize=9)
     ax.grid(axis="x", color="#dddddd", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -232,18 +239,13 @@ def _label_figure(figure: Figure, grid: Any, found: _Differences, n_panels: int)
     first.set_xlim(-0.02, 1.02)
     first.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
     first.set_ylim(len(found.sources) - 0.4, -0.6)
-    first.set_yticks(range(len(found.sources)), [_plain(source) for source in found.sources])
+    first.set_yticks(range(len(found.sources)), [plain(source) for source in found.sources])
     if len(found.states) == 1:
-        figure.supxlabel(_plain(f"P({found.child} = {found.states[0]})"), fontsize=10)
+        figure.supxlabel(plain(f"P({found.child} = {found.states[0]})"), fontsize=10)
     else:
-        figure.supxlabel(_plain(f"P({found.child})"), fontsize=10)
+        figure.supxlabel(plain(f"P({found.child})"), fontsize=10)
         handles, labels = first.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
     left_out = len(found.titles) - n_panels
     note = f" (the {n_panels} of {len(found.titles)} panels that differ most)" if left_out else ""
-    figure.suptitle(_plain(f"{found.child} by {found.source}{note}"), fontsize=11)
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib does not take for mathematics."""
-    return pic.shortened(text, 60).replace("$", r"\$")
+    figure.suptitle(plain(f"{found.child} by {found.source}{note}"), fontsize=11)

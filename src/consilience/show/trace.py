@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from consilience import _check
-from consilience.show.picture import COLORS
-from consilience.show.plot import STATE_COLORS
+from consilience.show.picture import COLORS, STATE_COLORS
 from consilience.structure.searches.task import SearchResult
 
 if TYPE_CHECKING:

@@ -1,0 +1,143 @@
+"""How sources differ about a continuous node: a panel for each parameter of its regressions.
+
+Parameters have units of their own, so that panels share an axis only with those of the same
+parameter in other joint states of the discrete parents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.data.variable import NEW_SOURCE
+from consilience.distributions import LinearGaussian
+from consilience.show.picture import STATE_COLORS, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_regressions"]
+
+N_COLUMNS = 4  # of the parameters of a single joint state
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Regressions:
+    """The parameters of one node by source: (sources, joint states, parameters)."""
+
+    child: str
+    source: str
+    sources: tuple[str, ...]
+    names: tuple[str, ...]
+    titles: tuple[str, ...]
+    values: Floats
+    ends: tuple[Floats, ...]
+
+
+def draw_regressions(local: LinearGaussian, source: str, level: float, max_panels: int) -> Figure:
+    """A dot for each source, in a panel for each parameter and joint state.
+
+    A source without rows, such as ``new_source``, has the sd of a prediction, which is larger than
+    the residual sd that the posterior is about; there is no line then.
+    """
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_sources")
+    found = _regressions(local, source, level)
+    n_parameters = len(found.names)
+    lines = _most_different(found.values, max(1, max_panels // n_parameters))
+    panels = [(j, k) for j in lines for k in range(n_parameters)]
+    n_columns = n_parameters if len(lines) > 1 else min(n_parameters, N_COLUMNS)
+    n_lines = math.ceil(len(panels) / n_columns)
+    height = min(0.85 + 0.25 * len(found.sources), 14.0)
+    figure, grid = pyplot.subplots(
+        n_lines,
+        n_columns,
+        figsize=(1.4 + 2.4 * n_columns, 0.6 + height * n_lines),
+        sharex="col" if len(lines) > 1 else False,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, (j, k) in zip(grid.flat, panels, strict=False):
+        _draw_dots(ax, found, j, k)
+    for ax in grid.flat[len(panels) :]:
+        ax.set_axis_off()
+    _label(figure, grid, found, lines)
+    return figure
+
+
+def _regressions(local: LinearGaussian, source: str, level: float) -> _Regressions:
+    axis = [variable.name for variable in local.discrete].index(source)
+    others = [variable for variable in local.discrete if variable.name != source]
+    titles = [
+        ", ".join(f"{variable.name}={state}" for variable, state in zip(others, joint, strict=True))
+        for joint in product(*(variable.discrete_states for variable in others))
+    ]
+    ends = () if local.posterior is None else local.posterior.interval(level)
+    return _Regressions(
+        local.child.name,
+        source,
+        local.discrete[axis].discrete_states,
+        ("intercept", *(f"slope of {variable.name}" for variable in local.continuous), "sd"),
+        tuple(titles),
+        _sources_first(local.parameters, axis),
+        tuple(_sources_first(end, axis) for end in ends),
+    )
+
+
+def _sources_first(parameters: Floats, axis: int) -> Floats:
+    moved = np.moveaxis(parameters, axis, 0)
+    return moved.reshape(moved.shape[0], -1, moved.shape[-1])
+
+
+def _most_different(values: Floats, n_lines: int) -> list[int]:
+    """The joint states in which the sources differ most for what the parameter varies at all."""
+    whole = np.ptp(values, axis=(0, 1))
+    differences = (np.ptp(values, axis=0) / np.where(whole > 0, whole, 1.0)).max(axis=1)
+    return sorted(int(j) for j in np.argsort(-differences, kind="stable")[:n_lines])
+
+
+def _draw_dots(ax: Axes, found: _Regressions, j: int, k: int) -> None:
+    places, values = np.arange(len(found.sources)), found.values[:, j, k]
+    if found.ends:
+        low, high = (end[:, j, k] for end in found.ends)
+        is_about = (low <= values) & (values <= high)
+        if k == len(found.names) - 1:
+            is_about &= np.array([source != NEW_SOURCE for source in found.sources])
+        ax.hlines(
+            places[is_about],
+            low[is_about],
+            high[is_about],
+            color=STATE_COLORS[0],
+            linewidth=1.6,
+            alpha=0.55,
+        )
+    ax.plot(values, places, "o", color=STATE_COLORS[0], markersize=4.5)
+    ax.grid(axis="x", color="#dddddd", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.locator_params(axis="x", nbins=4)
+
+
+def _label(figure: Figure, grid: Any, found: _Regressions, lines: list[int]) -> None:
+    """Names of the parameters above, of the joint states at the left, of the sources beside."""
+    first = grid.flat[0]
+    first.set_ylim(len(found.sources) - 0.4, -0.6)
+    first.set_yticks(range(len(found.sources)), [plain(source) for source in found.sources])
+    n_named = grid.shape[1] if len(lines) > 1 else len(found.names)
+    for ax, name in zip(grid.flat[:n_named], found.names, strict=False):
+        ax.set_title(plain(name), fontsize=9)
+    for line, j in enumerate(lines):
+        if found.titles[j]:
+            grid[line, 0].set_ylabel(plain(found.titles[j]), fontsize=9)
+    left_out = len(found.titles) - len(lines)
+    note = f" (the {len(lines)} of {len(found.titles)} states that differ most)" if left_out else ""
+    figure.suptitle(plain(f"{found.child} by {found.source}{note}"), fontsize=11)
