@@ -7,7 +7,7 @@ import pytest
 
 import consilience as cs
 from consilience.distributions import Categorical, LinearGaussian, Logistic
-from consilience.errors import DataError, InputError
+from consilience.errors import DataError, InputError, ModelError
 from consilience.statistics.engines import Batches
 
 DAG = cs.DAG.parse("[sex][age][dose|sex:age][ill|sex:dose]")
@@ -235,3 +235,45 @@ def test_heart_disease_of_four_hospitals_is_fitted_with_its_gaps(data_dir):
     assert net.record.n_incomplete["oldpeak"] == 62
     assert net["thalach"].coefficients.max() < 0
     assert all(np.isfinite(local.parameters).all() for local in net.distributions.values())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parents"),
+    [
+        (cs.NormalInverseGamma(), ()),
+        (cs.LogisticRegression(), ()),
+        (cs.Separate(cs.NormalInverseGamma()), ("source",)),
+        (cs.HierarchicalGaussian(), ("source",)),
+    ],
+    ids=repr,
+)
+def test_tables_do_with_the_sources_what_an_estimator_of_other_families_does(estimator, parents):
+    net = cs.fit(DAG, read(rows_of()), estimator)
+    assert net["sex"].parents == parents
+    has_new = "new_source" in net.variables["source"].states
+    assert has_new == getattr(estimator, "adds_new_source", False)
+
+
+def test_fractional_weights_are_not_taken_for_gaps():
+    weights = np.random.default_rng(1).uniform(0.01, 0.3, 200)
+    net = cs.fit(DAG, read({**rows_of(), "w": weights}, weight="w"))
+    assert set(net.record.n_incomplete.values()) == {0.0}
+    assert not any("gap" in note for note in net.record.notes)
+
+
+def test_a_class_in_place_of_a_choice_is_told_choices_of_its_kind():
+    with pytest.raises(InputError, match=r"gaussian must be .*cs\.NormalInverseGamma\(\)"):
+        cs.fit(DAG, read(rows_of()), gaussian=cs.NormalInverseGamma)
+
+
+def test_a_missing_posterior_of_a_continuous_child_is_told_what_has_one():
+    net = cs.fit(DAG, read(rows_of()), cs.MLE())
+    with pytest.raises(ModelError, match="such as NormalInverseGamma"):
+        cs.intervals(net, "dose")
+
+
+def test_logistic_regressions_of_separate_sources_have_nothing_to_tie():
+    table, plain = read(rows_of()), cs.Separate(cs.LogisticRegression(0.3))
+    one = cs.fit(DAG, table, plain)
+    two = cs.fit(DAG, table, cs.Separate(cs.HierarchicalLogistic(0.3)))
+    np.testing.assert_array_equal(one["ill"].parameters, two["ill"].parameters)

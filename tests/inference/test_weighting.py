@@ -337,3 +337,14 @@ def test_soft_evidence_beside_an_open_logistic_node_is_refused():
         clinic().query("ill", given)
     belief = clinic().query("drug", {**given, "age": 60.0})
     assert belief["some"] == pytest.approx(0.5)
+
+
+def test_an_estimate_that_rests_on_a_single_draw_is_refused(draws):
+    steep = cs.Network.of(
+        [
+            cs.LinearGaussian(AGE, (), 50.0, [], 15.0),
+            cs.Logistic(ILL, (AGE,), [0.0, -1200.0], [[0.0], [10.0]]),
+        ]
+    )
+    with pytest.raises(InputError, match=r"20,000 of them are worth 1.*raise n_samples"):
+        steep.query("age", {"ill": cs.Likelihood({"no": 0.0, "yes": 1.0})})

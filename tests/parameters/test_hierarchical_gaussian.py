@@ -309,3 +309,16 @@ def test_the_evidence_favours_what_made_the_rows():
     one, two = together.record.pooling["y"], apart.record.pooling["y"]
     assert one["pooled"] > one["hierarchical"]
     assert two["hierarchical"] > two["pooled"] + 10
+
+
+def test_a_source_keeps_its_own_sd_in_a_joint_state_that_borrows():
+    rows = {**rows_of(), "g": np.full(120, "a")}
+    local = fitted(rows)  # no source has a row of b, all have rows of a
+    np.testing.assert_allclose(local.parameters[:, 1], local.parameters[:, 0], rtol=1e-12)
+    assert local.sd[-1, 1] > local.sd[0, 1] == local.sd[1, 1]
+
+
+def test_pooled_sources_are_not_said_to_be_one():
+    rows = read(rows_of())
+    choice = cs.Pooled(cs.HierarchicalGaussian())
+    assert cs.fit(DAG, rows, cs.Dirichlet(), gaussian=choice).record.notes == ()

@@ -35,10 +35,11 @@ def posterior_by_grid(rows, precision, degrees):
     b = np.linspace(found[1] - width, found[1] + width, 151)
     grid_a, grid_b, grid_v = np.meshgrid(a, b, variance, indexing="ij")
     squares = sum((one - grid_a - grid_b * at) ** 2 for one, at in zip(y, z, strict=True))
+    told = np.trace(design.T @ design @ np.linalg.inv(design.T @ design + precision * np.eye(2)))
     log_density = (
         -n / 2 * np.log(grid_v)
         - squares / (2 * grid_v)
-        - np.log(grid_v)
+        - (1 - told / 2) * np.log(grid_v)
         - precision * ((grid_a - y.mean()) ** 2 + grid_b**2) / (2 * grid_v)
         + stats.invgamma.logpdf(grid_v, degrees / 2, scale=degrees / 2 * first)
         + np.log(grid_v)  # the grid is even in the logarithm of the variance
@@ -78,10 +79,27 @@ def test_intervals_hold_the_stated_share_of_the_draws():
         np.testing.assert_allclose(drawn.var(axis=0), local.posterior.variance(), rtol=0.15)
 
 
+def test_intervals_cover_what_they_say_with_few_rows():
+    rng = np.random.default_rng(3)
+    names = [f"x{i}" for i in range(4)]
+    dag = cs.DAG([(name, "y") for name in names])
+    truth = np.array([1.0, 0.5, -1.0, 2.0, 0.0, 1.5])
+    hits = np.zeros(6)
+    for _ in range(300):
+        x = rng.normal(size=(10, 4))
+        y = truth[0] + x @ truth[1:5] + rng.normal(0, truth[5], 10)
+        rows = cs.read({**dict(zip(names, x.T, strict=True)), "y": y}, continuous=[*names, "y"])
+        low, high = cs.intervals(cs.fit(dag, rows, cs.NormalInverseGamma()), "y")
+        hits += (low < truth) & (truth < high)
+    share = hits / 300
+    assert share.min() > 0.89  # 95 % less three standard errors, and a little for the prior
+    assert share.max() < 0.99
+
+
 def test_a_vanishing_prior_gives_least_squares():
     table = cs.read(rows_of())
     one = cs.fit(DAG, table, cs.NormalInverseGamma(1e-12, 1e-12))["y"]
-    two = cs.fit(DAG, table, cs.MLE(unbiased=False))["y"]
+    two = cs.fit(DAG, table, cs.MLE())["y"]
     np.testing.assert_allclose(one.parameters, two.parameters, rtol=1e-8)
 
 
@@ -140,3 +158,10 @@ def test_one_row_is_too_few():
 def test_sizes_of_the_prior_must_be_positive(name):
     with pytest.raises(InputError, match=f"NormalInverseGamma: {name} must be positive, got 0"):
         cs.NormalInverseGamma(**{name: 0})
+
+
+def test_a_constant_child_is_told_in_the_record():
+    rows = cs.read({"x": [1.5, 1.5, 1.5], "y": [0.5, 1.5, 2.7]}, continuous=["x", "y"])
+    net = cs.fit(cs.DAG(nodes=["x", "y"]), rows, cs.NormalInverseGamma())
+    assert net["x"].sd == 0
+    assert net.record.notes == ("Constant, so that the sd is zero: 'x'.",)

@@ -187,7 +187,7 @@ def _refuse_impossible_rows(where: Integers, log_evidence: Floats, target: str) 
 
 
 def _few() -> Estimate:
-    return Estimate(FEWER_DRAWS)
+    return Estimate(FEWER_DRAWS, fewest=0.0)  # one row of a table must not stop all others
 
 
 def _one_by_one(net: Network, where: Integers, rows: Rows) -> Iterator[tuple[int, Evidence]]:

@@ -44,14 +44,19 @@ __all__ = [
 
 NEGLIGIBLE = 1e-16
 """Share of the largest weight below which a component of a mixture is left out."""
+FEWEST = 5.0  # effective draws: the standard errors of fewer say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How to estimate what cannot be computed: number of draws and seed."""
+    """How to estimate what cannot be computed: number of draws and seed.
+
+    A posterior from draws that are worth less than ``fewest`` independent ones is refused.
+    """
 
     n_samples: int = DRAWS
     seed: Seed = SEED
+    fewest: float = FEWEST
 
 
 def mixed_belief(
@@ -75,6 +80,7 @@ def mixed_belief(
     )
     if weighted is None:
         refuse_impossible(net, evidence, memory_limit)
+    _refuse_chance(weighted, estimate)
     if len(weighted.shares) > 1:  # what was drawn is known now and cuts more off
         names = weighted.rows.names
         families = families_of(net, names, weighted.rows.observed, asked)
@@ -192,6 +198,18 @@ def _refuse_conflict(
     )
     if has_zero and not is_possible(net, rows, families.cut_off, memory_limit=memory_limit):
         refuse_impossible(net, evidence, memory_limit)
+
+
+def _refuse_chance(weighted: WeightedRows, estimate: Estimate) -> None:
+    """Draws of which one or two have all the weight: the answer and its errors are chance."""
+    size = weighted.effective_size
+    if size is not None and size < min(estimate.fewest, estimate.n_samples / 2):
+        raise InputError(
+            f"query: what is given is too improbable to be estimated by draws: "
+            f"{estimate.n_samples:,} of them are worth {size:.2g}. Give the continuous parents of "
+            "logistic nodes, or raise n_samples.",
+            parameter="n_samples",
+        )
 
 
 def _refuse_open(net: Network, families: Collection[str], rows: Rows) -> None:

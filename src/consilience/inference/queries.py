@@ -79,6 +79,8 @@ def query(
     ------
     ImpossibleEvidenceError
         If what is given has probability zero.
+    InputError
+        If the draws of an estimate are worth next to none.
 
     Examples
     --------

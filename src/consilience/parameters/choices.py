@@ -1,7 +1,7 @@
 r"""Which estimator serves which kind of family, and what follows for the source node.
 
-An estimator serves the kinds it has a method for. What is not said follows the tables' estimator:
-if that one pools the sources, keeps them apart or ties them, so do the others.
+An estimator serves the kinds it has a method for. What is not said follows the estimator that is:
+if that one pools the sources, keeps them apart or ties them, so do the others. Without any,
 
 ===================== =================== ==================== ===========================
 sources               tables              regressions          logistic nodes
@@ -67,8 +67,7 @@ def choices(
             f"{' and '.join(EXAMPLES[kind] for kind in occurring)}.",
             parameter="estimator",
         )
-    is_table = estimator is not None and serves(estimator, "table")
-    tables = estimator if is_table else HDMCS() if n_sources > 1 else Dirichlet()
+    tables = _tables(estimator, n_sources)
     lead = tables if estimator is None else estimator
     return {kind: _chosen(kind, said[kind], estimator, tables, lead) for kind in occurring}
 
@@ -114,12 +113,22 @@ def has_new_source(
 
 
 def _check_choice(kind: str, choice: Any) -> None:
-    check_estimator(choice, KEYWORDS[kind], parameter=KEYWORDS[kind])
-    if kind != "table" and not serves(choice, kind):
+    if kind == "table":
+        check_estimator(choice, KEYWORDS[kind], parameter=KEYWORDS[kind])
+    elif isinstance(choice, type) or not serves(choice, kind):
         raise InputError(
             f"{KEYWORDS[kind]} must be a choice such as {EXAMPLES[kind]}, got {choice!r}.",
             parameter=KEYWORDS[kind],
         )
+
+
+def _tables(estimator: Any, n_sources: int) -> Any:
+    """The estimator of tables: the one given if it can, or one that does the same with sources."""
+    if estimator is not None and serves(estimator, "table"):
+        return estimator
+    if estimator is None or is_for_new_sources(estimator):
+        return HDMCS() if n_sources > 1 else Dirichlet()
+    return Separate(Dirichlet()) if is_apart(estimator) else Dirichlet()
 
 
 def _chosen(kind: str, said: Any, estimator: Any, tables: Any, lead: Any) -> Any:

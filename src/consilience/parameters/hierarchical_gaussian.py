@@ -13,8 +13,9 @@ means) and slopes differ between sources, in units of the residual variance. It 
 (``tied.py``) from the sources' moments alone.
 
 A source never seen has the coefficients :math:`\mu_j`, and so has a source without rows of the
-joint state; both have the variance of a prediction, the residual variance and what is unknown
-about their coefficients, averaged over the rows of the joint state:
+joint state (of any, if the joint state borrows); both have the variance of a prediction, the
+residual variance and what is unknown about their coefficients, averaged over the rows of the joint
+state:
 
 .. math:: \sigma_j^2 \Bigl(1 + \frac1{n_j} \sum x^\top (\Lambda + C_j)\,x\Bigr), \qquad
     C_j = \mathrm{cov}(\hat\mu_j) / \sigma_j^2 .
@@ -95,7 +96,8 @@ class HierarchicalGaussian:
 
     def notes(self, families: Sequence[Moments]) -> list[str]:
         """What to know about the regressions."""
-        alone = [m.names[-1] for m in families if (m.weight.sum(axis=1) > 0).sum() < 2]
+        by_source = [m for m in families if m.source is not None]
+        alone = [m.names[-1] for m in by_source if (m.weight.sum(axis=1) > 0).sum() < 2]
         notes = notes_on_regressions(families)
         if alone and self.spread is None:
             notes.append(
@@ -198,7 +200,8 @@ def _distribution(
     rows = equations.matrix.sum(axis=0)[which]
     n, freedom = np.einsum("jkk->jk", rows)[:, 0], equations.freedom[which]
     variance = tied.residual[which] / freedom
-    is_new = np.append(moments.weight, np.zeros((1, len(which))), axis=0) == 0
+    weight = equations.matrix[:, which, 0, 0]  # of a state that borrows, the rows of all states
+    is_new = np.append(weight, np.zeros((1, len(which))), axis=0) == 0
     unknown = np.diag(tied.spread) + tied.common_scale[which]
     unknown = np.einsum("jkl,jlk->j", unknown, rows) / n
     sd = np.sqrt(variance * np.where(is_new, 1 + unknown, 1.0))

@@ -35,6 +35,7 @@ from consilience.parameters.hierarchical import (
     with_new_source,
 )
 from consilience.parameters.hierarchy import Hierarchy, solve
+from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
 from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.stacked import stacked
 from consilience.parameters.strength import ONE_PER_STATE, Strength, check_strength
@@ -127,7 +128,10 @@ class Separate:
         self, engine: Engine, families: Sequence[Family], *, by_source: bool = True
     ) -> list[LogisticFit]:
         """The fits of logistic families, a slice a source."""
-        return _inner(self).regress_states(engine, families, by_source=by_source)
+        inner = _inner(self)
+        if isinstance(inner, HierarchicalLogistic):  # a source by itself has nothing to be tied to
+            inner = LogisticRegression(inner.ridge)
+        return list(inner.regress_states(engine, families, by_source=by_source))
 
     def notes(self, families: Sequence[Moments]) -> list[str]:
         """What to know about the regressions, sources and joint states together."""

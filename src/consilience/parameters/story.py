@@ -19,6 +19,8 @@ from consilience.statistics.moments import Moments
 
 __all__ = ["record_of"]
 
+ROUNDING = 1e-9  # share of the rows: sums of fractional weights differ by so much without a gap
+
 
 def record_of(
     method: str,
@@ -40,6 +42,7 @@ def record_of(
         **{m.names[-1]: float(m.n_incomplete.sum()) for m in moments},
         **{f.distribution.child.name: f.n_incomplete for f in fits},
     }
+    incomplete = {k: n if n > ROUNDING * n_rows[k] else 0.0 for k, n in incomplete.items()}
     unidentified = {
         **{c.child.name: _n_unseen(c) for c in counts},
         **{m.names[-1]: int((m.weight <= len(m.names)).sum()) for m in moments},

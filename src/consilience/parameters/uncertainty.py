@@ -52,9 +52,10 @@ def _one_draw(net: Network, posteriors: dict[str, Posterior], rng: np.random.Gen
 
 def _posterior(local: Distribution) -> Posterior:
     if local.posterior is None:
+        example = "NormalInverseGamma" if local.child.is_continuous else "Dirichlet"
         raise ModelError(
             f"the distribution of {local.child.name!r} has no posterior. Fit with an estimator "
-            "that has one, such as Dirichlet; of the file formats only JSON keeps it.",
+            f"that has one, such as {example}; of the file formats only JSON keeps it.",
             variable=local.child.name,
         )
     return local.posterior
