@@ -221,6 +221,7 @@ def _variants(rows: Sequence[Row], path: Path) -> None:
     looks = {
         "a source alone": ("#777777", "s"),
         "vote, best score": ("#009E73", "o"),
+        "vote, held-out weights": ("#56B4E9", "P"),
         "vote of classes, majority": ("#0072B2", "^"),
         "all rows, pooled": ("#CC79A7", "D"),
         "all rows, by source": ("#E69F00", "v"),
@@ -232,7 +233,7 @@ def _variants(rows: Sequence[Row], path: Path) -> None:
             for v in variants
         ]
         means, errors = zip(*cells, strict=True)
-        y = np.arange(len(variants)) + 0.13 * (k - 2)
+        y = np.arange(len(variants)) + 0.13 * (k - 2.5)
         ax.errorbar(
             means,
             y,

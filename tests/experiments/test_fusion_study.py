@@ -40,7 +40,8 @@ def test_variants_have_the_rows_that_their_names_say(variant, sizes):
 
 
 def test_a_run_ends_in_tables_and_figures(tmp_path, monkeypatch):
-    monkeypatch.setattr(fusion, "VARIANTS", ("4 sources", "missing values"))
+    monkeypatch.setattr(fusion, "VARIANTS", ("4 sources",))
+    monkeypatch.setattr(fusion, "N_SPLITS", 1)
     monkeypatch.setattr(fusion, "N_FOLDS", 2)
     options = ["--results", str(tmp_path)]
     told = ["run", "--repeats", "2", "--variants", "2", *options]

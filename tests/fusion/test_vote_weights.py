@@ -42,10 +42,19 @@ def test_held_out_weights_are_the_formula():
     nets = [cs.fit(v.dag, v.table) for v in voters]
     fits = np.array([[net.log_likelihood(v.table).mean() for v in voters] for net in nets])
     others = ~np.eye(3, dtype=bool)
-    by_rows = np.array([fits[others[:, g], g].mean() for g in range(3)])
-    raw = np.exp([(fits[f] - by_rows)[others[f]].mean() for f in range(3)])
+    by_rows = np.array([np.median(fits[others[:, g], g]) for g in range(3)])
+    raw = np.exp([np.median((fits[f] - by_rows)[others[f]]) for f in range(3)])
     found = weights_of(cs.HeldOutWeights(), voters)
     np.testing.assert_allclose(list(found.values()), 3 * raw / raw.sum())
+
+
+def test_sources_that_diverge_do_not_decide_about_those_that_agree():
+    voters = [voter(name, 100, seed=k) for k, name in enumerate("stuvw")]
+    odd = [voter(name, 100, OTHER, seed=9 + k) for k, name in enumerate("xyz")]
+    weights = weights_of(cs.HeldOutWeights(), [*voters, *odd])
+    agreeing = [weights[v.name] for v in voters]
+    assert max(agreeing) < 1.5 * min(agreeing)
+    assert max(weights[v.name] for v in odd) < min(agreeing)
 
 
 def test_two_sources_judge_each_other_and_count_the_same():

@@ -13,13 +13,15 @@ r"""How much each source counts: in the vote, and in opinion pools.
 Held-out fit: with :math:`\ell_{fg}` the mean log-likelihood of a row of source :math:`g` under the
 network fitted to source :math:`f \ne g`,
 
-.. math:: w_f \propto \exp\Bigl(\frac{1}{K - 1} \sum_{g \ne f} \bigl(\ell_{fg} -
-    \bar\ell_g\bigr)\Bigr), \qquad \bar\ell_g = \frac{1}{K - 1} \sum_{f' \ne g} \ell_{f'g} .
+.. math:: w_f \propto \exp\Bigl(\operatorname*{median}_{g \ne f} \bigl(\ell_{fg} -
+    m_g\bigr)\Bigr), \qquad m_g = \operatorname*{median}_{f' \ne g} \ell_{f'g} .
 
 The weight is the geometric mean density that the source gives to a row it has not seen, relative to
-what the others give to the same rows; taking the mean of each :math:`g` out keeps rows that are
-hard for everybody from counting against their judges. Two sources judge each other only, and have
-equal weights. Only variables that all sources have are judged.
+what the others give to the same rows; taking :math:`m_g` out keeps rows that are hard for everybody
+from counting against their judges. Medians, because a source that diverges is foretold badly by all
+others, and how badly says nothing about them: as long as most sources agree, their rows decide. Two
+sources judge each other only, and have equal weights. Only variables that all sources have are
+judged.
 """
 
 from __future__ import annotations
@@ -130,14 +132,14 @@ class HeldOutWeights:
         nets = [fit(voter.dag, table) for voter, table in zip(voters, tables, strict=True)]
         found = np.array(
             [
-                [0.0 if i == k else _mean_fit(net, table, common) for k, table in enumerate(tables)]
+                [
+                    np.nan if i == k else _mean_fit(net, rows, common)
+                    for k, rows in enumerate(tables)
+                ]
                 for i, net in enumerate(nets)
             ]
         )
-        n_others = len(voters) - 1
-        is_other = ~np.eye(len(voters), dtype=bool)
-        by_rows = found.sum(axis=0) / n_others
-        relative = np.where(is_other, found - by_rows, 0.0).sum(axis=1) / n_others
+        relative = np.nanmedian(found - np.nanmedian(found, axis=0), axis=1)
         return np.asarray(np.exp(relative - relative.max()))
 
 
