@@ -32,6 +32,11 @@ def rows(n_rows: int = 150, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.fixture(autouse=True)
+def wide_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data, and a model fitted to them."""
