@@ -40,7 +40,7 @@ end no lower than the peers; the default."""
 SEEDS = 3
 """Networks for each case: a single climb is a matter of luck, for everybody."""
 
-MOST_CPU = 600.0
+MOST_CPU = 300.0
 """Seconds of a peer's first run in a case above which it is left out from then on."""
 
 
