@@ -113,8 +113,10 @@ def test_a_family_is_arranged_with_its_neighbors():
     cells = joint(columns, axes).ravel().astype(np.int32)
     twins = [joint(columns, a) for a in ([0, 1, 2], [0, 2], [0, 1, 2, 4], [0, 1, 2, 3])]
     out = np.empty(sum(t.size for t in twins), np.int64)
-    counting.arrange(axes, cells, table, start, wanted, 1, others, np.array(SIZES), out)
+    shapes, sizes = np.empty((4, 4), np.int64), np.array(SIZES)
+    counting.arrange(axes, cells, table, start, wanted, 1, others, sizes, out, shapes)
     np.testing.assert_array_equal(out, np.concatenate([t.ravel() for t in twins]))
+    assert shapes.tolist() == [[2, 3, 4, 1], [2, 1, 4, 1], [2, 3, 4, 3], [2, 3, 4, 2]]
 
 
 def test_uniform_numbers_are_those_of_splitmix64():

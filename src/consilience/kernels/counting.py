@@ -387,12 +387,15 @@ def arrange(
     others: Integers,
     n_states: Integers,
     out: Integers,
+    shapes: Integers,
 ) -> None:
     """Write to ``out`` the counts of a family, without each parent, and with each of the others.
 
     ``cells`` are the joint counts of ``axes``; those with variable ``v`` begin at
     ``table[start[v]]``. ``wanted`` is the order of the axes in the output, row-major: the child
-    last, before it the parents. One table follows the other.
+    last, before it the parents, and first the source if it is an axis. One table follows the other;
+    ``shapes`` has for each the numbers of sources, parent states but for the new parent's, states,
+    and states of the new parent.
     """
     n_cells = len(cells)
     order = np.zeros(n_cells, dtype=np.int64)
@@ -409,21 +412,31 @@ def arrange(
             order[cell] += cell // step % r * stride
     for cell in range(n_cells):
         out[cell] = cells[order[cell]]
-    place = n_cells
-    step = n_cells
+    n_sources = 1
+    for k in range(len(wanted) - 1 - n_parents):
+        n_sources *= n_states[wanted[k]]
+    n_child = n_states[wanted[-1]]
+    for e in range(len(shapes)):
+        shapes[e, 0] = n_sources
+        shapes[e, 1] = n_cells // (n_sources * n_child)
+        shapes[e, 2] = n_child
+        shapes[e, 3] = 1
+    place = step = n_cells
     for k in range(len(wanted) - 1):
         r = n_states[wanted[k]]
         step //= r
-        if k >= len(wanted) - 1 - n_parents:
-            size = n_cells // r
-            out[place : place + size] = 0
+        parent = k - (len(wanted) - 1 - n_parents)
+        if parent >= 0:
+            shapes[1 + parent, 1] //= r
+            out[place : place + n_cells // r] = 0
             for cell in range(n_cells):
                 out[place + cell // (step * r) * step + cell % step] += out[cell]
-            place += size
-    for variable in others:
-        r = n_states[variable]
+            place += n_cells // r
+    for e in range(len(others)):
+        r = n_states[others[e]]
+        shapes[1 + n_parents + e, 3] = r
         for cell in range(n_cells):
-            first = start[variable] + order[cell] * r
+            first = start[others[e]] + order[cell] * r
             for s in range(r):
                 out[place + s] = table[first + s]
             place += r

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import consilience as cs
 from consilience.errors import InputError
-from consilience.structure.searches import class_moves
+from consilience.structure.searches import class_moves, ges
 
 
 def random_rows(n_nodes, n_rows, seed, p_arc=0.4):
@@ -135,3 +135,18 @@ def test_sets_of_neighbors_left_out_are_noted(monkeypatch, most, is_noted):
     for note in found.notes:
         assert "Only the 7 smallest sets" in note
         assert "'X1', 'X2', 'X3', 'X4'" in note
+
+
+@given(seed=st.integers(0, 2**32 - 1), in_tiers=st.booleans())
+@settings(deadline=None, max_examples=15)
+def test_moves_that_are_kept_are_those_that_would_be_found_anew(seed, in_tiers):
+    table = random_rows(8, 300, seed)
+    names = sorted(table.variables)
+    wanted = {"tiers": [names[:4], names[4:]]} if in_tiers else {}
+    found = cs.search(table, search=cs.GES(), **wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        all_nodes = dict.fromkeys(("insert", "delete", "turn"), 2**8 - 1)
+        patch.setattr(ges, "_changed", lambda *_: all_nodes)
+        anew = cs.search(table, search=cs.GES(), **wanted)
+    assert found.cpdag == anew.cpdag
+    assert [step.note for step in found.trace] == [step.note for step in anew.trace]

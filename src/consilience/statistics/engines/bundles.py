@@ -19,7 +19,7 @@ from consilience.data.table import Table
 from consilience.kernels.counting import STRIDE, count_mixed
 from consilience.statistics.engines.bitmaps import Bitmaps
 
-__all__ = ["NS_A_BUNDLE", "Bundles"]
+__all__ = ["Bundles"]
 
 # Measured; they only choose between equal answers.
 NS_A_BUNDLE, NS_TO_FIND_A_ROW, NS_A_FULL_WORD = 0.6, 4.0, 0.3
@@ -42,7 +42,7 @@ class Bundles:
         members = _bundled(n_states)
         self._bitmaps = bitmaps
         self._names = frozenset(n_states)
-        self.n_bundles = len(members)
+        self.ns_a_row = NS_TO_FIND_A_ROW + NS_A_BUNDLE * len(members)
         self._start = np.array([0, *accumulate(map(len, members))], np.int64)
         self._member = bitmaps.places([name for names in members for name in names])
         self._codes = np.zeros((table.n_rows, len(members)), np.uint8)
@@ -74,7 +74,6 @@ class Bundles:
         n_states = int(bitmaps.n_states[extension].sum())
         out = np.zeros(len(n_rows) * n_states, np.int32)
         ns_by_bitmap = NS_A_FULL_WORD * bitmaps.n_words * (n_states - len(extension))
-        ns_a_row = NS_TO_FIND_A_ROW + NS_A_BUNDLE * self.n_bundles
         count_mixed(
             bitmaps.bits,
             bitmaps.first,
@@ -83,7 +82,7 @@ class Bundles:
             extension,
             n_rows,
             left_out,
-            int(ns_by_bitmap / ns_a_row) - STRIDE // 4,  # to spread costs as much as some rows
+            int(ns_by_bitmap / self.ns_a_row) - STRIDE // 4,  # to spread costs as much as some rows
             self._codes,
             self._start,
             self._member,

@@ -24,7 +24,7 @@ from consilience.data.table import Table
 from consilience.kernels.counting import STRIDE, fold, tally, tally_weighted
 from consilience.kernels.threads import each_part
 from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, MOST_STATES, Bitmaps
-from consilience.statistics.engines.bundles import NS_A_BUNDLE, Bundles
+from consilience.statistics.engines.bundles import Bundles
 from consilience.statistics.engines.neighbors import Neighbors
 from consilience.statistics.plan import Axes, Group
 
@@ -36,6 +36,8 @@ MOST_ROWS = 1 << 31  # more rows need larger counts than bundles have
 
 # Measured; they only choose between equal answers.
 NS_A_WORD, NS_AN_INCREMENT = 0.45, 1.2
+
+ADVANTAGE = 1.5  # that bundles must have: bitmaps pass over empty words, which is not reckoned with
 
 Joint: TypeAlias = tuple[Axes, Integers]
 """Names of the axes of a joint count, and the count with one axis each."""
@@ -85,23 +87,26 @@ class Joints:
         return self._complete[name]
 
     def neighbors(
-        self, base: Integers, n_parents: int, others: Integers, n_cells: float
-    ) -> Integers | None:
-        """Counts of a family, without each parent, and with each of the others, one after another.
+        self, places: Integers, n_base: int, n_parents: int, n_states: tuple[float, int]
+    ) -> tuple[Integers, Integers] | None:
+        """Counts of a family, without each parent, and with each of the others, and their shapes.
 
-        Variables are places in ``n_states``; the base is the child, last, the parents before it and
-        the source if kept apart, with ``n_cells`` joint states. None where there are gaps, weights,
-        or too many states: such families are for :meth:`flat`.
+        The first ``n_base`` variables, as places in ``n_states``, are the source if kept apart, the
+        parents and the child; then come the others. ``n_states`` are the joint states of the first
+        and all states of the others. None where there are gaps, weights, or too many states: such
+        families are for :meth:`flat`.
         """
+        n_cells, n_more = n_states
         if self._weights is not None or self._n_rows >= MOST_ROWS or n_cells > MOST_BASE_STATES:
             return None
         bitmaps = self._packed()
-        if not others.size or not bitmaps.are_whole(base) or not bitmaps.are_whole(others):
+        if not n_more or not bitmaps.are_whole(places):
             return None
         if self._neighbors is None:
-            n_states = bitmaps.n_states
-            self._neighbors = Neighbors(self._n_rows, n_states, self._joint, self._by_bundles)
-        return self._neighbors.of(base, n_parents, others)
+            self._neighbors = Neighbors(
+                self._n_rows, bitmaps.n_states, self._joint, self._by_bundles
+            )
+        return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more)
 
     def flat(self, groups: Sequence[Group]) -> Integers:
         """Joint counts of all groups, one table after the other in their order."""
@@ -175,8 +180,8 @@ class Joints:
             return False
         bundles = self._bundled()
         states = sum(self._n_states[name] - 1 for name in group.extensions if name in bundles)
-        bundled = (self._n_rows + base * STRIDE) * bundles.n_bundles * NS_A_BUNDLE
-        return bundled < states * min(cost, NS_AN_INCREMENT) * self._n_rows
+        bundled = (self._n_rows + base * STRIDE) * bundles.ns_a_row
+        return bundled * ADVANTAGE < states * min(cost, NS_AN_INCREMENT) * self._n_rows
 
     def _packed(self) -> Bitmaps:
         if self._bitmaps is None:

@@ -53,7 +53,10 @@ class _Toggle(NamedTuple):
 
 
 class Memory:
-    """All rows of a table in memory; holds a private cache of bitmaps, made when first needed.
+    """All rows of a table in memory.
+
+    Holds a private cache: bitmaps, made when first needed, and up to 128 MiB of counts of families
+    with all their neighbors, from which those of larger families are had.
 
     Parameters
     ----------
@@ -77,6 +80,7 @@ class Memory:
         self._n_rows = table.n_rows
         self._joints = Joints(table, self._n_states, self._weights, self.threads)
         self._rows: Integers | None = None
+        self._has_toggled = False
 
     @property
     def schema(self) -> Schema:
@@ -145,43 +149,57 @@ class Memory:
 
     def _toggled(self, asked: Sequence[_Toggle]) -> CountBatch:
         requests = [one.request for one in asked]
-        rows = self._rows_by_source(by_source=requests[0].by_source)
-        shapes: list[Integers] = []
+        by_source = requests[0].by_source
+        rows = self._rows_by_source(by_source=by_source)
+        counted = self._toggled_counts(asked, len(rows))
         children: list[Variable] = []
-        for request, _, n_cells, sizes in asked:
-            child = self._variables[request.family.child]
-            fewer = [self._n_states[name] for name in request.family.parents]
-            shape = np.empty((1 + len(fewer) + len(sizes), 4), np.int64)
-            q = int(n_cells) // (len(rows) * child.n_states)
-            shape[:] = len(rows), q, child.n_states, 1
-            shape[1 : 1 + len(fewer), 1] //= np.array(fewer, np.int64)
-            shape[1 + len(fewer) :, 3] = sizes
-            shapes.append(shape)
-            children += [child] * len(shape)
+        for one, (_, shapes) in zip(asked, counted, strict=True):
+            children += [self._variables[one.request.family.child]] * len(shapes)
         return CountBatch(
             tuple(children),
             ToggledParents(requests, self._variables),
-            source_axis(self.schema, by_source=requests[0].by_source),
-            _freeze.read_only(_joined(self._toggled_counts(asked))),
-            _freeze.read_only(_joined(shapes)),
+            source_axis(self.schema, by_source=by_source),
+            _freeze.read_only(_joined([table for table, _ in counted])),
+            _freeze.read_only(_joined([shapes for _, shapes in counted])),
             rows,
             self._scale,
         )
 
-    def _toggled_counts(self, asked: Sequence[_Toggle]) -> list[Integers]:
-        """Counts of each family, without each parent, and with each candidate."""
-        pieces: list[Integers | None] = []
-        for one in asked:
-            base = np.array([self._position[name] for name in one.base], np.int64)
-            others = np.array([self._position[name] for name in one.request.candidates], np.int64)
-            n_parents = len(one.request.family.parents)
-            pieces.append(self._joints.neighbors(base, n_parents, others, one.n_cells))
-        if all(piece is None for piece in pieces):
-            return [self._joints.flat([group for one in asked for group in _groups(one)])]
-        return [
-            self._joints.flat(_groups(one)) if piece is None else piece
-            for one, piece in zip(asked, pieces, strict=True)
-        ]
+    def _toggled_counts(
+        self, asked: Sequence[_Toggle], n_sources: int
+    ) -> list[tuple[Integers, Integers]]:
+        """Tables of each family, without each parent and with each candidate, and their shapes."""
+        is_first, self._has_toggled = not self._has_toggled, True
+        # An engine that is asked only once, as for rows in batches, need not remember anything.
+        remembers = len(asked) > 1 or not is_first
+        found = [self._remembered(one) if remembers else None for one in asked]
+        slow = [one for one, tables in zip(asked, found, strict=True) if tables is None]
+        if slow:
+            flat = self._joints.flat([group for one in slow for group in _groups(one)])
+            shapes = [self._shapes(one, n_sources) for one in slow]
+            ends = np.cumsum([each.prod(axis=1).sum() for each in shapes])
+            rest = zip(np.split(flat, ends[:-1]), shapes, strict=True)
+            return [next(rest) if tables is None else tables for tables in found]
+        return [tables for tables in found if tables is not None]
+
+    def _remembered(self, one: _Toggle) -> tuple[Integers, Integers] | None:
+        names = (*one.base, *one.request.candidates)
+        places = np.array([self._position[name] for name in names], np.int64)
+        n_parents, n_states = len(one.request.family.parents), (one.n_cells, sum(one.sizes))
+        return self._joints.neighbors(places, len(one.base), n_parents, n_states)
+
+    def _shapes(self, one: _Toggle, n_sources: int) -> Integers:
+        r = self._n_states[one.request.family.child]
+        fewer = [self._n_states[name] for name in one.request.family.parents]
+        q = int(one.n_cells) // (n_sources * r)
+        return np.array(
+            [
+                (n_sources, q, r, 1),
+                *((n_sources, q // n, r, 1) for n in fewer),
+                *((n_sources, q, r, n) for n in one.sizes),
+            ],
+            np.int64,
+        )
 
     def _check_toggle(self, request: ToggleRequest) -> None:
         """Check the families of a request; the usual case, all of it plain, in one glance."""

@@ -77,24 +77,28 @@ class Neighbors:
         self._single: _Known | None = None
         self._n_rows = np.array([n_rows], np.int32)
 
-    def of(self, base: Integers, n_parents: int, others: Integers) -> Integers:
-        """Counts of a family, without each parent, and with each of the others, one after another.
+    def of(
+        self, base: Integers, n_parents: int, others: Integers, n_more: int
+    ) -> tuple[Integers, Integers]:
+        """Counts of a family, without each parent, and with each of the others, and their shapes.
 
-        The base is the child, last, the parents before it, and what else is an axis.
+        The base is the source if it is an axis, the parents and the child. The others have
+        ``n_more`` states in all. For the shapes see :class:`CountBatch`.
         """
-        key = frozenset(base.tolist())
+        members = base.tolist()
+        key = frozenset(members)
         known = self._known.get(key)
         if known is None or not known.has(others):
             known = self._counted(key, base, others)
             self._keep(key, known)
-        n_states = self._n_states
-        n_cells = len(known.cells)
-        parents = base[len(base) - 1 - n_parents : -1]
-        n_fewer = sum([n_cells // r for r in n_states[parents].tolist()])
-        out = np.empty(n_cells * (1 + int(n_states[others].sum())) + n_fewer, np.int64)
+        n_cells, n_states = len(known.cells), self._n_states
+        parents = members[len(members) - 1 - n_parents : -1]
+        n_fewer = sum([n_cells // int(n_states[place]) for place in parents])
+        out = np.empty(n_cells * (1 + n_more) + n_fewer, np.int64)
+        shapes = np.empty((1 + n_parents + len(others), 4), np.int64)
         of = known.axes, known.cells, known.table, known.start
-        arrange(*of, base, n_parents, others, n_states, out)
-        return out
+        arrange(*of, base, n_parents, others, n_states, out, shapes)
+        return out, shapes
 
     def _counted(self, key: frozenset[int], base: Integers, others: Integers) -> _Known:
         smaller = self._smaller(key, base, others)
@@ -105,7 +109,8 @@ class Neighbors:
         else:
             last, known = smaller
             split = self._split(known, last)
-            axes, cells, left_out = np.append(known.axes, last), split.ravel(), split.argmax(axis=1)
+            axes = np.array([*known.axes.tolist(), last], np.int64)
+            cells, left_out = split.flatten(), split.argmax(axis=1)
             whole = known.table, known.start
         table = self._count(axes, others, cells, left_out)
         n_inner = len(cells) // len(left_out)
@@ -118,14 +123,14 @@ class Neighbors:
         """The variable to split by last, and what is known without it: fewest rows are left."""
         if len(base) == 1:
             return int(base[0]), self._alone(np.append(others, base))
-        best, most_spared = None, -1
+        options = []
         for place in base.tolist():
             known = self._known.get(key - {place})
             if known is not None and known.start[place] >= 0 and known.has(others):
-                n_spared = int(self._split(known, place).max(axis=1).sum())
-                if n_spared > most_spared:
-                    best, most_spared = (place, known), n_spared
-        return best
+                options.append((place, known))
+        if len(options) < 2:
+            return options[0] if options else None
+        return max(options, key=lambda one: self._split(one[1], one[0]).max(axis=1).sum())
 
     def _alone(self, places: Integers) -> _Known:
         """Counts of single variables: of these, and of those that are known already."""
@@ -151,6 +156,7 @@ class Neighbors:
         self._known[key] = known
         if self._n_kept > MOST_CELLS_KEPT:
             for old in [*self._known][:-1]:
-                self._n_kept -= self._known.pop(old).table.size
+                gone = self._known.pop(old, None)  # another thread may have been faster
+                self._n_kept -= 0 if gone is None else gone.table.size
                 if self._n_kept <= MOST_CELLS_KEPT:
                     break

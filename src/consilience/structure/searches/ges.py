@@ -7,8 +7,8 @@ there are far fewer local optima than for single graphs. With a score that is co
 rows and a distribution that has just the independences of some graph, insertions and deletions
 alone end in that graph's class.
 
-The moves at a node are found anew only when the arcs and edges at it or at a node joined to it have
-changed.
+The moves at a node are found anew only when something that they depend on has changed: the arcs and
+edges at it or, as far as it matters, at a node joined to it.
 
 References
 ----------
@@ -38,7 +38,7 @@ from consilience.structure.searches.class_moves import (
     families,
     has_more_sets,
 )
-from consilience.structure.searches.classes import EquivalenceClass, class_of, is_acyclic
+from consilience.structure.searches.classes import EquivalenceClass, bits, class_of, is_acyclic
 from consilience.structure.searches.hill_climb import TIE
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import start_of
@@ -128,7 +128,9 @@ class _ClassClimber:
         self._constraints = None if _is_free(task) else task.constraints
         self.graph = start_of(None, task, scores)
         self._state = class_of(self.graph, self._constraints)
-        self._known: dict[tuple[str, int], list[ClassMove]] = {}
+        self._known: dict[str, dict[int, list[ClassMove]]] = {
+            kind.name: {} for kind in (INSERT, DELETE, TURN)
+        }
         self._cut: set[int] = set()
         self._score = 0.0
         self._tie = TIE
@@ -174,14 +176,15 @@ class _ClassClimber:
 
     def _list_moves(self, kind: Kind) -> bool:
         """Find the moves at nodes where they are not known; return whether there was time."""
-        stale = [y for y in range(len(self.graph)) if (kind.name, y) not in self._known]
+        known = self._known[kind.name]
+        stale = [y for y in range(len(self.graph)) if y not in known]
         asked = iter([family for y in stale for family in families(self._state, y)])
         while some := list(islice(asked, FAMILIES_AT_ONCE)):
             if self._task.clock.is_over():
                 return False
             self._scores.prepare(some)
         for y in stale:
-            self._known[kind.name, y] = self._moves(kind, y)
+            known[y] = self._moves(kind, y)
             if has_more_sets(self._state, y):
                 self._cut.add(y)
         return not self._task.clock.is_over()
@@ -196,8 +199,7 @@ class _ClassClimber:
     def _candidates(self, kind: Kind) -> Iterator[ClassMove]:
         """Moves by falling gain, those that tie by number."""
         tied: list[ClassMove] = []
-        known = (self._known[kind.name, y] for y in range(len(self.graph)))
-        for move in merge(*(moves for moves in known if moves)):
+        for move in merge(*[moves for moves in self._known[kind.name].values() if moves]):
             if tied and move.loss > tied[0].loss + self._tie:
                 yield from sorted(tied, key=lambda move: move[1:])
                 tied = []
@@ -209,22 +211,31 @@ class _ClassClimber:
         before, self._state = self._state, class_of(graph, self._constraints)
         self.graph = graph
         self._score -= move.loss
-        changed = _changed(before, self._state)
-        for key in [key for key in self._known if changed >> key[1] & 1]:
-            del self._known[key]
+        for kind, nodes in _changed(before, self._state).items():
+            for y in bits(nodes):
+                self._known[kind].pop(y, None)
 
 
-def _changed(before: EquivalenceClass, after: EquivalenceClass) -> int:
-    """The nodes whose arcs or edges changed, and the nodes joined to them."""
-    mask = 0
+def _changed(before: EquivalenceClass, after: EquivalenceClass) -> dict[str, int]:
+    """The nodes whose moves changed, by kind.
+
+    All moves at a node depend on its arcs and edges; insertions on what its neighbors are joined
+    to, deletions on what all nodes joined to it are joined to, turns on the arcs and edges of
+    these.
+    """
+    own = joined = near_new = next_to_new = 0
     for node, adjacent in enumerate(after.adjacent):
         if (
             before.parents[node] != after.parents[node]
             or before.neighbors[node] != after.neighbors[node]
             or before.children[node] != after.children[node]
         ):
-            mask |= 1 << node | adjacent | before.adjacent[node]
-    return mask
+            own |= 1 << node
+            joined |= adjacent | before.adjacent[node]
+            if adjacent != before.adjacent[node]:
+                near_new |= after.neighbors[node]
+                next_to_new |= adjacent
+    return {INSERT.name: own | near_new, DELETE.name: own | next_to_new, TURN.name: own | joined}
 
 
 def _is_free(task: Task) -> bool:
