@@ -22,6 +22,7 @@ def test_gaps_are_filled_with_the_most_frequent_state():
 
 
 def test_absent_data_are_named(tmp_path, monkeypatch):
+    preparation.raw.cache_clear()
     monkeypatch.setenv("CONSILIENCE_DATA", str(tmp_path))
     with pytest.raises(SystemExit, match=r"no data: .* there is no file .*adult\.csv\.gz"):
         preparation.every_row("adult")
