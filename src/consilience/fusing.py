@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from consilience import _check
 from consilience._typing import Seed
 from consilience.data.read import read
@@ -19,6 +21,7 @@ from consilience.fusion.learning import Opened, Task, forbidden_arcs, voters_of
 from consilience.fusion.parameters import Merged, Pool, parameters_of
 from consilience.fusion.pools import LinearPool
 from consilience.fusion.record import Fusion
+from consilience.fusion.states import reordered
 from consilience.fusion.tables import (
     by_source,
     complete_rows,
@@ -121,6 +124,7 @@ def fuse(
     check_score("fuse", score)
     task = Task(score, search, tuple(require), tuple(forbid), logistic, seed)
     opened, source = _opened(sources)
+    _check_arcs(task, opened)
     voters, notes = voters_of(opened, task, progress)
     weighting = EqualWeights() if weights is None else weights
     shares = weights_of(weighting, voters)
@@ -179,9 +183,21 @@ def _opened(sources: Any) -> tuple[dict[str, Opened], str]:
     return _in_one_schema({name: found[name] for name in named}), SOURCE
 
 
+def _check_arcs(task: Task, opened: Mapping[str, Opened]) -> None:
+    """Refuse required and forbidden arcs between variables that no source has."""
+    known: dict[str, None] = {}
+    for item in opened.values():
+        known |= dict.fromkeys(item.nodes if isinstance(item, DAG) else item.variables)
+    for arc in (*task.require, *task.forbid):
+        _check.known("variable", arc, known)
+
+
 def _named(sources: Any) -> dict[str, Any]:
     if isinstance(sources, Mapping):
         named = {str(name): item for name, item in sources.items()}
+        if len(named) < len(sources):
+            listed = _check.listed(list(map(str, sources)))
+            raise InputError(f"fuse: two sources have the same name as text: {listed}.")
     elif isinstance(sources, Sequence) and not isinstance(sources, str):
         names = [_stem(item) or f"source {i + 1}" for i, item in enumerate(sources)]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -251,15 +267,16 @@ def _recoded(name: str, item: Opened, variables: Mapping[str, Variable]) -> Open
         return recoded(with_values, {n: variables[n] for n in with_values.variables})
     if isinstance(item, Network):
         for node, variable in _variables(item).items():
-            if variable.states != variables[node].states:
+            if set(variable.states or ()) != set(variables[node].states or ()):
                 raise DataError(
                     f"fuse: the network of source {name!r} has the states "
-                    f"{_check.listed(variable.discrete_states)} of {node!r}, but others have "
-                    f"{_check.listed(variables[node].discrete_states)}, in this order. Networks "
-                    "must agree about states.",
+                    f"{_check.listed(variable.discrete_states)} of {node!r}, but all sources "
+                    f"together have {_check.listed(variables[node].discrete_states)}. Networks "
+                    "must agree about states: fit them to tables read with states=.",
                     source=name,
                     variable=node,
                 )
+        return reordered(item, {node: variables[node] for node in _variables(item)})
     return item
 
 
@@ -272,7 +289,7 @@ def _threshold(
 ) -> tuple[float, str, list[str]]:
     """The threshold, how it was chosen in words, and notes about that."""
     n_sources = len(voters)
-    if isinstance(threshold, int | float) and not isinstance(threshold, bool):
+    if isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool):
         if not 0 < threshold <= n_sources:
             raise InputError(
                 f"fuse: threshold must be above 0 and at most {n_sources}, the number of sources; "

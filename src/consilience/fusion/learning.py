@@ -50,6 +50,8 @@ def voters_of(
             voter = Voter(name, dag, network=item)
         else:
             voter = Voter(name, item)
+        if voter.table is None and (task.require or task.forbid):
+            notes.append("Graphs that were given are as they are: require and forbid change none.")
         if not voter.dag.nodes:
             raise DataError(f"fuse: source {name!r} has no variables.", source=name)
         voters.append(voter)
@@ -73,15 +75,18 @@ def _learned(name: str, table: Table, task: Task) -> tuple[Voter, list[str]]:
             "were left out when its graph was learned."
         )
     has = set(table.variables)
-    found = search_graph(
-        rows,
-        score=task.score,
-        search=task.search,
-        require=[arc for arc in task.require if set(arc) <= has],
-        forbid=[arc for arc in task.forbid if set(arc) <= has],
-        logistic=task.logistic,
-        seed=task.seed,
-    )
+    try:
+        found = search_graph(
+            rows,
+            score=task.score,
+            search=task.search,
+            require=[arc for arc in task.require if set(arc) <= has],
+            forbid=[arc for arc in task.forbid if set(arc) <= has],
+            logistic=task.logistic,
+            seed=task.seed,
+        )
+    except DataError as problem:
+        raise DataError(f"fuse: source {name!r}: {problem}", source=name) from problem
     gains = arc_gains(found.dag, rows, task.score)
     return Voter(name, found.dag, table, gains=gains), [*notes, *found.notes]
 
@@ -90,7 +95,10 @@ def forbidden_arcs(voters: Sequence[Voter], task: Task) -> set[Arc]:
     """Arcs that a class of graphs must not vote for: no source could have found them."""
     kinds: dict[str, bool] = {}
     for voter in voters:
-        if voter.table is not None:
-            kinds |= {name: v.is_continuous for name, v in voter.table.variables.items()}
-    mixed = {(a, b) for a in kinds for b in kinds if kinds[a] and not kinds[b]}
-    return {*task.forbid, *(set() if task.logistic else mixed)}
+        rows_or_network = voter.network if voter.table is None else voter.table
+        if rows_or_network is not None:
+            kinds |= {name: v.is_continuous for name, v in rows_or_network.variables.items()}
+    mixed = {(a, b) for a in kinds for b in kinds if kinds[a] != kinds[b]}
+    if not task.logistic:  # logistic nodes differ between the graphs of a class, in both directions
+        mixed = {(a, b) for a, b in mixed if kinds[a]}
+    return {*task.forbid, *mixed}

@@ -52,7 +52,7 @@ from scipy.special import ndtr
 from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
-from consilience.errors import InputError
+from consilience.errors import InputError, ModelError
 from consilience.fusion.families import Opinion
 
 __all__ = ["DemocraticPool", "LinearPool", "LogarithmicPool", "mean_coefficients", "shares"]
@@ -92,9 +92,7 @@ class LogarithmicPool:
         """The distribution of one family."""
         local, w = opinions[0].distribution, shares(opinions, weights)
         if isinstance(local, Categorical):
-            logs = np.log(np.maximum(_tables(opinions), SMALLEST))
-            logs = np.einsum("fj,fjk->jk", w, logs)
-            rows = np.exp(logs - logs.max(axis=1, keepdims=True))
+            rows = _geometric_means(_tables(opinions), w, local.child.name)
             return local.with_parameters(_normal(rows).reshape(local.table.shape))
         if isinstance(local, Logistic):
             return mean_coefficients(opinions, w)
@@ -199,6 +197,21 @@ def _variances(opinions: Sequence[Opinion]) -> Floats:
     found = np.stack([line.variance.ravel() for line in lines if isinstance(line, LinearGaussian)])
     floor = SMALLEST_SHARE * found.max(axis=0)
     return np.maximum(found, np.maximum(floor, SMALLEST))
+
+
+def _geometric_means(tables: Floats, weights: Floats, child: str) -> Floats:
+    """Weighted geometric means, up to a factor; a state that a source excludes is excluded."""
+    is_excluded = ((tables == 0) & (weights[:, :, None] > 0)).any(axis=0)
+    if is_excluded.all(axis=1).any():
+        raise ModelError(
+            f"LogarithmicPool: every state of {child!r} is excluded by some source in the same "
+            "parent state, so that nothing is left. Use cs.LinearPool(), or networks fitted with a "
+            "prior.",
+            variable=child,
+        )
+    logs = np.einsum("fj,fjk->jk", weights, np.log(np.where(tables == 0, 1.0, tables)))
+    logs[is_excluded] = -np.inf
+    return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
 def _with_sd(line: Distribution, sd: Floats) -> Floats:

@@ -31,6 +31,9 @@ from consilience.statistics.counts import parent_states_of, source_axis
 
 __all__ = ["Moments"]
 
+ROUNDING = 1e-12
+"""Of a sum of weights, relative; sums of a million rows differ by less."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Moments:
@@ -102,7 +105,9 @@ class Moments:
     @property
     def n_incomplete(self) -> Floats:
         """Weight of the rows of each source in which a variable is missing."""
-        return self.n_rows - self.weight.sum(axis=1)
+        left = self.n_rows - self.weight.sum(axis=1)
+        # Fractional weights are summed in another order than the rows; that is no gap.
+        return np.where(left > ROUNDING * self.n_rows, left, 0.0)
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together."""
