@@ -38,7 +38,6 @@ from consilience.parameters.regression import (
     least_squares,
     linear_gaussian,
     notes_on_regressions,
-    over_states,
     smallest_eigenvalue,
 )
 from consilience.parameters.sources import with_new_source
@@ -124,7 +123,7 @@ class HierarchicalGaussian:
 
 def _problems(moments: Moments) -> tuple[Moments, Integers]:
     """The moments of all joint states and, last, of all rows; and which of them each state uses."""
-    total, p = over_states(moments), len(moments.names)
+    total, p = moments.without_states(), len(moments.names)
     weight = moments.weight.sum(axis=0)
     if weight.sum() <= p:
         child = moments.names[-1]

@@ -36,7 +36,6 @@ __all__ = [
     "least_squares",
     "linear_gaussian",
     "notes_on_regressions",
-    "over_states",
     "regressions",
     "smallest_eigenvalue",
 ]
@@ -99,7 +98,7 @@ def regressions(moments: Moments) -> Regressions:
     is_short = weight <= p
     if not is_short.any():
         return own
-    total = over_states(moments)
+    total = moments.without_states()
     all_states = least_squares(total.weight[0], total.mean[0], total.scatter[0])
 
     def chosen(name: str) -> Floats:
@@ -152,19 +151,6 @@ def smallest_eigenvalue(weight: Floats, mean: Floats, scatter: Floats) -> Floats
     size = np.sqrt(np.maximum(weight, 1.0))[..., None] * np.abs(mean[..., :-1])
     noise = np.divide(size, scale, out=np.zeros_like(size), where=scale > 8 * EPS * size)
     return np.minimum(COLLINEAR + 4 * EPS * noise.max(axis=-1, initial=0.0), 1e-6)
-
-
-def over_states(moments: Moments) -> Moments:
-    """The moments of all joint discrete states together, by source if they were."""
-    weight, mean, scatter = (
-        array.swapaxes(0, 1) for array in (moments.weight, moments.mean, moments.scatter)
-    )
-    no_rows = np.zeros(len(weight))
-    total = Moments(moments.names, (), None, weight, mean, scatter, no_rows).pooled()
-    weight, mean, scatter = (
-        array.swapaxes(0, 1) for array in (total.weight, total.mean, total.scatter)
-    )
-    return Moments(moments.names, (), moments.source, weight, mean, scatter, moments.n_rows)
 
 
 def linear_gaussian(

@@ -17,7 +17,7 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.errors import DataError
-from consilience.parameters.regression import least_squares, over_states
+from consilience.parameters.regression import least_squares
 from consilience.statistics.moments import Moments
 
 __all__ = ["Standardized", "standardized"]
@@ -74,7 +74,7 @@ def standardized(moments: Moments) -> Standardized:
     DataError
         If the family has no complete rows.
     """
-    total = over_states(moments).pooled()
+    total = moments.without_states().pooled()
     n, mean, scatter = float(total.weight[0, 0]), total.mean[0, 0], total.scatter[0, 0]
     child = moments.names[-1]
     if n <= 1:
