@@ -26,7 +26,7 @@ from consilience._typing import Codes, Column, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
-from consilience.errors import DataError, InputError
+from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.inference.evidence import names_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
@@ -34,7 +34,7 @@ from consilience.inference.known_sources import source_codes
 from consilience.inference.mixed_batch import mixed_log_likelihood, mixed_posteriors
 from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
 
-__all__ = ["expected_counts", "log_likelihood", "posteriors"]
+__all__ = ["expected_counts", "log_likelihood", "network_codes", "posteriors"]
 
 
 def posteriors(
@@ -67,7 +67,7 @@ def posteriors(
         return mixed_posteriors(
             net, _mixed_columns(net, table, [target]), table.n_rows, target, memory_limit
         )
-    columns = _columns(net, table, without=(target,))
+    columns = network_codes(net, table, without=(target,))
     blanket = net.dag.markov_blanket(target)
     answer = np.zeros((table.n_rows, net.variables[target].n_states))
     is_covered = np.full(table.n_rows, all(name in columns for name in blanket))
@@ -98,7 +98,7 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
     _check_columns(net, table, [])
     if not net.is_discrete:
         return mixed_log_likelihood(net, _mixed_columns(net, table), table.n_rows, memory_limit)
-    columns = _columns(net, table)
+    columns = network_codes(net, table)
     is_complete = np.full(table.n_rows, len(columns) == len(net.tables))
     for column in columns.values():
         is_complete &= column >= 0
@@ -133,9 +133,14 @@ def expected_counts(
         return {name: np.zeros(local.table.shape) for name, local in net.tables.items()}
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
     tree = JunctionTree.of(net, memory_limit=memory_limit)
-    batch, ranks = _each_once(tree, _columns(net, table), table.n_rows)
+    batch, ranks = _each_once(tree, network_codes(net, table), table.n_rows)
     summed: Floats = np.bincount(ranks, weights, minlength=batch.n_rows).astype(float)
-    return batch.expected_counts(summed, np.unique(ranks, return_index=True)[1])
+    counts, log_evidence = batch.expected_counts(summed)
+    impossible = np.isneginf(log_evidence) & (summed > 0)
+    if impossible.any():
+        row = int(np.flatnonzero(impossible[ranks])[0]) + 1
+        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
+    return counts
 
 
 def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> None:
@@ -154,7 +159,7 @@ def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> N
             )
 
 
-def _columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
+def network_codes(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
     """Codes of the nodes that the table records, in the states of the network."""
     return {
         name: (source_codes if name == net.source else aligned_codes)(table, variable)

@@ -19,19 +19,19 @@ the kernels cost before the first row.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
 from consilience._typing import Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
-from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.junction import JunctionTree
 from consilience.kernels.propagation import Sizes, collect, distribute, indicators, margin
 from consilience.kernels.threads import each_part
 
-__all__ = ["Batch"]
+__all__ = ["Batch", "Upward"]
 
 BLOCK_BYTES = 1 << 20  # tables and messages of a block stay in the second cache
 MOST_ROWS = 512
@@ -50,20 +50,45 @@ class _Group(NamedTuple):
     message_start: Integers
 
 
+class Upward(NamedTuple):
+    """Tables of a block of rows after the first pass, as ``kernels/propagation.py`` has them.
+
+    ``rows`` are the places of the rows in the batch. The table of clique ``c`` is
+    ``tables[n * start[c]:n * start[c + 1]]`` for ``n`` rows; a variable of size one is known to be
+    in its state of ``states``.
+    """
+
+    rows: Integers
+    sizes: Integers
+    states: Integers
+    start: Integers
+    tables: Floats
+    log_evidence: Floats
+
+
 class Batch:
     """Rows of evidence for one tree; threads take separate rows.
 
-    Inside, the rows stand in the order of their groups, and ``_order`` has their own places.
+    Inside, the rows stand in the order of their groups, and ``_order`` has their own places. Of
+    the variables in ``likely`` there will be a likelihood of each state and row beside the codes.
     """
 
-    def __init__(self, tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int) -> None:
-        self._tree, self.n_rows = tree, n_rows
-        names = [name for name in columns if name in tree.index]
+    def __init__(
+        self,
+        tree: JunctionTree,
+        columns: Mapping[str, Codes],
+        n_rows: int,
+        likely: Sequence[str] = (),
+    ) -> None:
+        self.tree, self.n_rows = tree, n_rows
+        names = [*(name for name in columns if name in tree.index and name not in likely), *likely]
         observed = np.array([tree.index[name] for name in names], np.int64)
-        codes = np.empty((len(names), n_rows), np.int64)
+        codes = np.full((len(names), n_rows), -1, np.int64)
         for k, name in enumerate(names):
-            codes[k] = columns[name]
-        agreed = _worth_grouping_by(tree, observed, codes)
+            if name in columns:
+                codes[k] = columns[name]
+        n_hard = len(names) - len(likely)
+        agreed = _worth_grouping_by(tree, observed[:n_hard], codes[:n_hard])
         others = np.setdiff1d(np.arange(len(names)), agreed)
         n_states = tree.arrays.n_states.astype(np.int64)
         coded = ((codes[k], int(n_states[observed[k]])) for k in agreed)
@@ -74,6 +99,8 @@ class Batch:
         self._observed, self._codes = observed[others], codes[np.ix_(others, self._order)]
         self._n_states = n_states[self._observed]
         self._starts = np.concatenate([[0], np.cumsum(self._n_states)])
+        self._likely = tuple(likely)
+        self.likelihoods: list[Floats] = []
 
     def log_evidence(self) -> Floats:
         """Log probability of each row."""
@@ -88,8 +115,8 @@ class Batch:
 
     def posteriors(self, target: str) -> Floats:
         """Posterior of the variable that the tree eliminates last, for each row; not observed."""
-        v, last = self._tree.index[target], len(self._tree.arrays.parent) - 1
-        answer = np.empty((self.n_rows, int(self._tree.arrays.n_states[v])))
+        v, last = self.tree.index[target], len(self.tree.arrays.parent) - 1
+        answer = np.empty((self.n_rows, int(self.tree.arrays.n_states[v])))
 
         def work(row_from: int, row_to: int) -> None:
             for group, rows in self._blocks(row_from, row_to, keeps_tables=False):
@@ -104,31 +131,60 @@ class Batch:
         self._each_part(work)
         return answer
 
-    def expected_counts(self, weights: Floats, places: Integers) -> dict[str, Floats]:
-        """Weighted sums over the rows of the posteriors of all families; ``places`` name rows."""
-        families = self._tree.distributions
+    def expected_counts(
+        self, weights: Floats, margins: Mapping[str, Floats] | None = None
+    ) -> tuple[dict[str, Floats], Floats]:
+        """Weighted sums of the posteriors of all families; log probability of each row.
+
+        A row that is impossible adds nothing and has minus infinity. The posteriors of the
+        variables in ``margins`` are written there, shape (states, rows); not of those that rows
+        are grouped by.
+        """
+        families = self.tree.distributions
         totals = {name: np.zeros(local.table.shape) for name, local in families.items()}
-        impossible: list[int] = []
+        answer, wanted = np.empty(self.n_rows), {} if margins is None else margins
         for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
             tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
             own = self._order[rows]
-            is_impossible = (log_evidence == -np.inf) & (weights[own] > 0)
-            impossible += places[own[is_impossible]].tolist()
+            answer[own] = log_evidence
             self._distribute(group, tables, messages, scales)
             for name, total in totals.items():
                 self._add_family(name, total, group, tables, weights[own])
-        if impossible:
-            row = min(impossible) + 1
-            raise ImpossibleEvidenceError(
-                f"row {row} has probability zero under the network.", row=row
+            for name, margin_of in wanted.items():
+                margin_of[:, own] = self._posterior(name, group, tables, len(own))
+        return totals, answer
+
+    def upward(self) -> Iterator[Upward]:
+        """The tables of the cliques after the first pass, a block of rows at a time."""
+        for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
+            tables, _, _, log_evidence = self._collect(group, rows, keeps_tables=True)
+            yield Upward(
+                self._order[rows],
+                group.sizes.astype(np.int64),
+                group.states.astype(np.int64),
+                group.table_start,
+                tables,
+                log_evidence,
             )
-        return totals
+
+    def with_tables(
+        self, tables: Mapping[str, Floats], likelihoods: Mapping[str, Floats] | None = None
+    ) -> Batch:
+        """The same rows under other tables, which need not be normalised.
+
+        ``likelihoods`` of the variables named as likely have shape (states, rows).
+        """
+        changed = copy(self)
+        changed.tree = self.tree.with_tables(tables)
+        if likelihoods is not None:
+            changed.likelihoods = [likelihoods[name][:, self._order] for name in self._likely]
+        return changed
 
     def _add_family(
         self, name: str, total: Floats, group: _Group, tables: Floats, weights: Floats
     ) -> None:
         """Add a family's weighted posteriors where the states that the group agrees about are."""
-        tree = self._tree
+        tree = self.tree
         clique = tree.family[name]
         names = (*tree.distributions[name].parents, name)
         variables = np.array([tree.index[other] for other in names], np.int64)
@@ -138,11 +194,17 @@ class Batch:
         part = total[tuple(slice(a, a + n) for a, n in zip(first, left, strict=True))]
         part += found.reshape(part.shape)
 
+    def _posterior(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
+        v = self.tree.index[name]
+        clique = int(self.tree.home[v])
+        start, stop = group.table_start[clique : clique + 2] * n_rows
+        return self._margin(group, clique, np.array([v]), tables[start:stop], n_rows)
+
     def _margin(
         self, group: _Group, clique: int, variables: Integers, table: Floats, n_rows: int
     ) -> Floats:
         """Sum of a clique's table over all variables but these: shape (joint states, rows)."""
-        tree = self._tree
+        tree = self.tree
         out = np.zeros(int(group.sizes[variables].prod()) * n_rows)
         margin(tree.arrays, group.sizes, n_rows, clique, variables, table, out, tree.room())
         return out.reshape(-1, n_rows)
@@ -150,10 +212,14 @@ class Batch:
     def _collect(
         self, group: _Group, rows: slice, *, keeps_tables: bool
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        arrays, n = self._tree.arrays, rows.stop - rows.start
+        arrays, n = self.tree.arrays, rows.stop - rows.start
         likelihood = np.empty(self._starts[-1] * n)
         codes = np.ascontiguousarray(self._codes[:, rows])
         indicators(codes, self._n_states, self._starts * n, n, likelihood)
+        at = len(likelihood)
+        for one in reversed(self.likelihoods):
+            likelihood[at - one.shape[0] * n : at] *= one[:, rows].ravel()
+            at -= one.shape[0] * n
         table_start = group.table_start * n if keeps_tables else np.zeros_like(group.table_start)
         tables = np.empty(_cells_a_row(group, keeps_tables=keeps_tables) * n)
         messages = np.empty(group.message_start[-1] * n)
@@ -165,7 +231,7 @@ class Batch:
             self._observed,
             self._starts * n,
             likelihood,
-            self._tree.home,
+            self.tree.home,
             n,
             table_start,
             tables,
@@ -173,14 +239,14 @@ class Batch:
             messages,
             scales,
             log_evidence,
-            self._tree.room(),
+            self.tree.room(),
         )
         return tables, messages, scales, log_evidence
 
     def _distribute(self, group: _Group, tables: Floats, messages: Floats, scales: Floats) -> None:
         n = scales.shape[1]
         distribute(
-            self._tree.arrays,
+            self.tree.arrays,
             group.sizes,
             n,
             group.table_start * n,
@@ -189,7 +255,7 @@ class Batch:
             messages,
             scales,
             np.empty_like(messages),
-            self._tree.room(),
+            self.tree.room(),
         )
 
     def _blocks(
@@ -207,11 +273,11 @@ class Batch:
             row_from, number = stop, number + 1
 
     def _group(self, number: int) -> _Group:
-        n_states, codes = self._tree.arrays.n_states, self._agreed_codes[:, number]
+        n_states, codes = self.tree.arrays.n_states, self._agreed_codes[:, number]
         sizes, states = n_states.copy(), np.zeros_like(n_states)
         known = self._agreed[codes >= 0]
         sizes[known], states[known] = 1, codes[codes >= 0]
-        return _Group(sizes, states, *self._tree.starts(sizes))
+        return _Group(sizes, states, *self.tree.starts(sizes))
 
     def _each_part(self, work: Callable[[int, int], None]) -> None:
         n_parts = min(os.cpu_count() or 1, max(1, self.n_rows // MOST_ROWS))

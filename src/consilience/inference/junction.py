@@ -6,7 +6,7 @@ import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -73,6 +73,12 @@ class JunctionTree:
         arrays = _arrays(net, shape, index, family)
         margin_start = np.array([0, *accumulate(map(int, arrays.n_states))], np.int64)
         return cls(net.tables, shape, arrays, index, home, family, margin_start)
+
+    def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
+        """The same tree with other tables, which need not be normalised."""
+        start = self.arrays.potential_start
+        potential = _potentials(self.distributions, tables, self.shape, self.family, start)
+        return replace(self, arrays=self.arrays._replace(potential=potential), _spare=[])
 
     @contextmanager
     def propagated(self, evidence: Evidence) -> Iterator[Beliefs]:
@@ -263,7 +269,7 @@ def _arrays(
         np.array(shape.n_shared, np.int64),
         np.array(shape.parent, np.int64),
         place,
-        _potentials(net, shape, family, potential_start),
+        _potentials(net.tables, _tables_of(net), shape, family, potential_start),
         potential_start,
         *_child_lists(shape.parent),
     )
@@ -279,17 +285,25 @@ def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:
     return first, following
 
 
+def _tables_of(net: Network) -> dict[str, Floats]:
+    return {name: local.table for name, local in net.tables.items()}
+
+
 def _potentials(
-    net: Network, shape: Triangulation, family: Mapping[str, int], start: Integers
+    distributions: Mapping[str, Categorical],
+    tables: Mapping[str, Floats],
+    shape: Triangulation,
+    family: Mapping[str, int],
+    start: Integers,
 ) -> Floats:
     """Products of the tables that each clique holds, one after the other."""
     flat = np.ones(start[-1])
-    for name, local in net.tables.items():
+    for name, local in distributions.items():
         clique = shape.cliques[family[name]]
-        sizes = [net.variables[member].n_states for member in clique]
+        sizes = [distributions[member].child.n_states for member in clique]
         axes = (*local.parents, name)
         order = sorted(range(len(axes)), key=lambda i: clique.index(axes[i]))
         own = [r if member in axes else 1 for member, r in zip(clique, sizes, strict=True)]
         table = flat[start[family[name]] : start[family[name] + 1]].reshape(sizes)
-        table *= local.table.transpose(order).reshape(own)
+        table *= tables[name].transpose(order).reshape(own)
     return flat

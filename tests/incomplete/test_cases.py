@@ -1,0 +1,206 @@
+"""Expected counts, draws and completions of rows with gaps, against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gap_tables import expected_by_hand, random_case, row_posteriors, with_holes
+from hypothesis import given
+from hypothesis import strategies as st
+
+import consilience as cs
+from consilience.errors import ImpossibleEvidenceError, InputError
+from consilience.inference import cases as module
+from consilience.inference.batch import expected_counts
+from consilience.inference.cases import Cases
+
+
+def tables_of(net):
+    return {name: local.table for name, local in net.tables.items()}
+
+
+@pytest.fixture(params=["enumerated", "tree"])
+def route(request, monkeypatch):
+    """All hidden sets are enumerated, or all go through the junction tree."""
+    if request.param == "tree":
+        monkeypatch.setattr(module, "MOST_JOINT_STATES", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_expected_counts_are_those_over_all_completions(seed, route):
+    net, table = random_case(seed)
+    counts, log_likelihood = expected_by_hand(net, table, with_barren=False)
+    found = Cases.of(net, table).expected(tables_of(net))
+    assert found.log_likelihood == pytest.approx(log_likelihood, rel=1e-12, abs=1e-12)
+    if route == "tree":
+        counts = expected_counts(net, table)
+        rows_with_gaps = {i for n in net.variables for i in np.flatnonzero(table.column(n) < 0)}
+        assert (Cases.of(net, table).large is not None) <= bool(rows_with_gaps)
+        for name, expected in found.counts.items():
+            assert expected.sum() <= counts[name].sum() + 1e-9
+        return
+    for name, expected in counts.items():
+        np.testing.assert_allclose(found.counts[name], expected, atol=1e-11)
+
+
+def test_large_rows_count_everything(monkeypatch):
+    monkeypatch.setattr(module, "MOST_JOINT_STATES", 0)
+    net = cs.random_network(cs.DAG([("a", "b"), ("b", "c"), ("a", "c")]), n_states=3, seed=1)
+    table = with_holes(net.sample(40, seed=2), 0.4, np.random.default_rng(3))
+    hidden_above = table.take(
+        [i for i in range(40) if table.column("c")[i] >= 0 and table.column("a")[i] < 0]
+    )
+    counts, _ = expected_by_hand(net, hidden_above, with_barren=True)
+    found = Cases.of(net, hidden_above).expected(tables_of(net)).counts
+    for name, expected in counts.items():
+        np.testing.assert_allclose(found[name], expected, atol=1e-11)
+
+
+def test_tables_need_not_be_normalised(route):
+    """As in variational Bayes: scaled tables scale the likelihood of every row alike."""
+    net, table = random_case(7, max_nodes=4)
+    known = table.take(
+        np.flatnonzero(np.all([table.column(name) >= 0 for name in net.variables], axis=0))
+    )
+    table = table if known.n_rows == 0 else known
+    cases = Cases.of(net, table)
+    scaled = {name: 0.5 * one for name, one in tables_of(net).items()}
+    plain, half = cases.expected(tables_of(net)), cases.expected(scaled)
+    n_factors = sum(one.sum() for one in plain.counts.values())
+    assert half.log_likelihood == pytest.approx(plain.log_likelihood + n_factors * np.log(0.5))
+
+
+def test_a_leaf_that_is_missing_counts_nowhere():
+    net = cs.random_network(cs.DAG([("class", "sign")]), n_states=2, seed=1)
+    (a, b), (no, yes) = net.variables["class"].states, net.variables["sign"].states
+    table = cs.read({"class": [a, b, a], "sign": [no, yes, None]}, schema=net.variables)
+    found = Cases.of(net, table).expected(tables_of(net)).counts
+    assert found["sign"].sum() == 2
+    assert found["class"].tolist() == [2, 1]
+
+
+def test_a_row_of_weight_two_is_two_rows(route):
+    net, table = random_case(11)
+    twice = cs.Table(table.schema, table.columns, weights=np.full(table.n_rows, 2, np.int64))
+    both = table.take(np.repeat(np.arange(table.n_rows), 2))
+    one = Cases.of(net, twice).expected(tables_of(net))
+    two = Cases.of(net, both).expected(tables_of(net))
+    assert one.log_likelihood == pytest.approx(two.log_likelihood, rel=1e-12)
+    for name, counts in one.counts.items():
+        np.testing.assert_allclose(counts, two.counts[name], atol=1e-10)
+
+
+def test_many_features_do_not_underflow():
+    names = [f"x{i}" for i in range(1200)]
+    dag = cs.DAG([("class", name) for name in names])
+    net = cs.random_network(dag, n_states=3, seed=1)
+    table = cs.Table(
+        cs.Schema(net.variables),
+        {
+            name: np.full(5, -1, np.int8) if name == "class" else column
+            for name, column in net.sample(5, seed=2).columns.items()
+        },
+    )
+    found = Cases.of(net, table).expected(tables_of(net))
+    assert found.log_likelihood == pytest.approx(net.log_likelihood(table).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_draws_are_the_expected_counts_on_average(seed, route):
+    net, table = random_case(seed, n_rows=12)
+    cases, rng = Cases.of(net, table), np.random.default_rng(1)
+    expected = cases.expected(tables_of(net)).counts
+    drawn = [cases.drawn(tables_of(net), rng) for _ in range(1500)]
+    for name, counts in expected.items():
+        mean = np.mean([one[name] for one in drawn], axis=0)
+        # A count of 12 rows has a variance of 3 at most: six standard errors.
+        np.testing.assert_allclose(mean, counts, atol=6 * np.sqrt(3 / 1500))
+        np.testing.assert_allclose([one[name].sum() for one in drawn], counts.sum())
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_most_probable_completion_of_each_row(seed):
+    net, table = random_case(seed)
+    filled = Cases.of(net, table).completed(tables_of(net))
+    for i, weighed in enumerate(row_posteriors(net, table)):
+        states = tuple(int(filled[name][i]) for name in net.variables)
+        assert weighed[states] == pytest.approx(max(weighed.values()), rel=1e-12)
+
+
+def test_random_completions_follow_the_posterior_of_the_row():
+    net, table = random_case(3, n_rows=1)
+    rng, [weighed] = np.random.default_rng(5), row_posteriors(net, table)
+    total, found = sum(weighed.values()), dict.fromkeys(weighed, 0)
+    cases = Cases.of(net, table)
+    for _ in range(3000):
+        filled = cases.completed(tables_of(net), rng)
+        found[tuple(int(filled[name][0]) for name in net.variables)] += 1
+    for states, weight in weighed.items():
+        assert found[states] / 3000 == pytest.approx(weight / total, abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_soft_completions_are_all_completions_with_their_weights(seed):
+    net, table = random_case(seed, n_rows=8)
+    found = Cases.of(net, table).completions(tables_of(net), smallest=1e-12)
+    assert found.weights.sum() == pytest.approx(table.n_rows)
+    expected = {}
+    for weighed in row_posteriors(net, table):
+        for states, weight in weighed.items():
+            expected[states] = expected.get(states, 0.0) + weight / sum(weighed.values())
+    collected = {}
+    for k, weight in enumerate(found.weights):
+        states = tuple(int(found.columns[name][k]) for name in net.variables)
+        collected[states] = collected.get(states, 0.0) + weight
+    assert collected == pytest.approx({k: v for k, v in expected.items() if v > 0}, abs=1e-9)
+
+
+def test_rare_completions_are_cut_and_the_others_scaled_up():
+    net = cs.Network.of([cs.Categorical(cs.Variable("x", ("a", "b")), (), [0.999, 0.001])])
+    table = cs.read({"x": [None, "b"]}, schema=net.variables)
+    found = Cases.of(net, table).completions(tables_of(net), smallest=0.01)
+    assert dict(zip(found.columns["x"].tolist(), found.weights.tolist(), strict=True)) == {
+        1: 1.0,
+        0: 1.0,
+    }
+
+
+@given(seed=st.integers(0, 10_000))
+def test_the_order_of_rows_does_not_matter(seed):
+    net, table = random_case(seed, n_rows=20)
+    order = np.random.default_rng(seed).permutation(20)
+    one = Cases.of(net, table).expected(tables_of(net))
+    two = Cases.of(net, table.take(order)).expected(tables_of(net))
+    for name, counts in one.counts.items():
+        np.testing.assert_allclose(counts, two.counts[name], atol=1e-10)
+
+
+def test_a_table_without_gaps_and_one_without_rows_are_counted():
+    net = cs.random_network(cs.DAG([("a", "b")]), n_states=2, seed=1)
+    rows = net.sample(50, seed=1)
+    counts = Cases.of(net, rows).expected(tables_of(net)).counts
+    assert counts["b"].sum() == 50
+    nothing = Cases.of(net, rows.take([])).expected(tables_of(net))
+    assert nothing.counts["b"].sum() == 0
+    assert nothing.log_likelihood == 0
+
+
+def test_an_impossible_row_has_minus_infinity_and_cannot_be_drawn():
+    x, y = cs.Variable("x", ("a", "b")), cs.Variable("y", ("a", "b"))
+    net = cs.Network.of(
+        [cs.Categorical(x, (), [0.5, 0.5]), cs.Categorical(y, (x,), [[1, 0], [1, 0]])]
+    )
+    table = cs.read({"x": [None, None], "y": ["a", "b"]}, schema=net.variables)
+    cases = Cases.of(net, table)
+    assert cases.expected(tables_of(net)).log_likelihood == -np.inf
+    with pytest.raises(ImpossibleEvidenceError, match="probability zero"):
+        cases.drawn(tables_of(net), np.random.default_rng(1))
+    with pytest.raises(ImpossibleEvidenceError, match="probability zero"):
+        cases.completed(tables_of(net))
+
+
+def test_continuous_nodes_are_refused():
+    net = cs.Network.of([cs.LinearGaussian(cs.Variable("x"), (), 0.0, [], 1.0)])
+    with pytest.raises(InputError, match="x"):
+        Cases.of(net, net.sample(3, seed=1))
