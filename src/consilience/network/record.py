@@ -19,9 +19,10 @@ class Record:
     method
         What made the network: an estimator with its parameters, or the file it was read from.
     n_rows
-        Weight of the rows used for each family (rows complete for that family).
+        Weight of the rows complete for each family.
     n_incomplete
-        Weight of the rows left out of each family because one of its variables was missing.
+        Weight of the rows in which a variable of the family was missing; the notes say whether they
+        were left out or what was done about the gaps.
     unidentified
         Number of parent states of each family that no row shows; for a family counted by source,
         of pairs of a source and a parent state (``new_source`` is none of them). Those rows of the

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from consilience import _check
 from consilience.distributions import Distribution
 from consilience.network.record import Record
+from consilience.parameters.choices import method_of
 from consilience.parameters.estimator import LogisticFit
 from consilience.parameters.hierarchical import HierarchicalPosterior
 from consilience.parameters.hierarchy import Hierarchy
@@ -17,21 +19,52 @@ from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
 
-__all__ = ["record_of"]
+__all__ = ["NOTHING_TOLD", "ROUNDING", "Statistics", "Told", "record_of"]
 
 ROUNDING = 1e-9  # share of the rows: sums of fractional weights differ by so much without a gap
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Statistics:
+    """What the families of a network are estimated from, by kind."""
+
+    counts: Sequence[Counts] = ()
+    moments: Sequence[Moments] = ()
+    fits: Sequence[LogisticFit] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a record says about gaps.
+
+    Parameters
+    ----------
+    method
+        What was done, with ``{}`` for the estimators.
+    notes
+        Sentences about the gaps; by default that rows with a gap were left out, if some were.
+    """
+
+    method: str = "{}"
+    notes: tuple[str, ...] | None = None
+
+
+NOTHING_TOLD = Told()
+
+
 def record_of(
-    method: str,
     chosen: Mapping[str, Any],
     order: Sequence[str],
-    counts: Sequence[Counts],
-    moments: Sequence[Moments],
-    fits: Sequence[LogisticFit],
+    seen: Statistics,
+    used: Statistics,
     local: Mapping[str, Distribution],
+    told: Told,
 ) -> Record:
-    """The story of a fit; ``order`` are the nodes in the order of the record."""
+    """The story of a fit; ``order`` are the nodes in the order of the record.
+
+    ``seen`` are the statistics of the rows as they are, ``used`` those that were estimated from.
+    """
+    counts, moments, fits = seen.counts, seen.moments, seen.fits
     n_rows = {
         **{c.child.name: float(c.n_complete.sum()) for c in counts},
         **{m.names[-1]: float(m.weight.sum()) for m in moments},
@@ -50,22 +83,22 @@ def record_of(
     }
     tied = {
         c.child.name: tied_sources(c, chosen["table"], local[c.child.name].posterior)
-        for c in counts
+        for c in used.counts
         if len(c.sources) > 1
     }
     return Record(
-        method=method,
+        method=told.method.format(method_of(chosen)),
         n_rows={node: n_rows[node] for node in order},
         n_incomplete={node: incomplete[node] for node in order},
         unidentified={node: unidentified[node] for node in order},
         pooling={
             **{name: evidence_of_pooling(hierarchy) for name, hierarchy in tied.items()},
-            **_evidence_of_regressions(moments),
+            **_evidence_of_regressions(used.moments),
         },
         notes=(
-            *_notes_on_gaps(incomplete),
+            *(_notes_on_gaps(incomplete) if told.notes is None else told.notes),
             *_notes_on_tables(chosen.get("table"), tied, local),
-            *_notes_on_regressions(chosen.get("regression"), moments),
+            *_notes_on_regressions(chosen.get("regression"), used.moments),
             *_notes_on_logistic(fits),
         ),
     )
