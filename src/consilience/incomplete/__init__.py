@@ -1,0 +1,1 @@
+"""Incomplete data: EM, data augmentation, structural EM, variational Bayes, imputation."""
