@@ -224,8 +224,8 @@ def _diverged(base: cs.Network, root: cs.Categorical, rng: np.random.Generator) 
     rows = base.sample(ROWS_A_SOURCE * source.n_states, seed=rng)
     codes = np.arange(rows.n_rows, dtype=np.int8) % source.n_states
     table = cs.Table(cs.Schema(rows.variables, source), rows.columns, codes.astype(np.int8))
-    apart = cs.fit(dag, table, cs.Separate(cs.Dirichlet()))
-    pooled = cs.fit(dag, rows, cs.Dirichlet())
+    apart = cs.fit(dag, table, cs.Separate(cs.Dirichlet()), gaps=cs.AvailableCases())
+    pooled = cs.fit(dag, rows, cs.Dirichlet(), gaps=cs.AvailableCases())
     local = {**apart.distributions, source.name: root}
     net = cs.Network(local, source.name)
     return cs.diverge(net, pooled, DELTA, target="class")

@@ -54,7 +54,7 @@ def test_one_source_makes_no_node():
 
 
 def test_rows_with_gaps_are_counted_in_the_record():
-    net = cs.fit(cs.DAG([("smoke", "cough")]), two_hospitals())
+    net = cs.fit(cs.DAG([("smoke", "cough")]), two_hospitals(), gaps=cs.AvailableCases())
     assert net.record.n_rows == {"smoke": 4, "cough": 3}
     assert net.record.n_incomplete == {"smoke": 0, "cough": 1}
     assert "missing completely at random" in net.record.notes[0]
@@ -84,9 +84,14 @@ def test_a_fit_from_batches_equals_the_fit_of_the_whole():
     table = two_hospitals()
     batches = Batches(table.schema, [table.take(slice(0, 1)), table.take(slice(1, 4))])
     dag = cs.DAG([("smoke", "cough")])
-    np.testing.assert_array_equal(
-        cs.fit(dag, batches)["cough"].table, cs.fit(dag, table)["cough"].table
-    )
+    one, two = (cs.fit(dag, rows, gaps=cs.AvailableCases()) for rows in (batches, table))
+    np.testing.assert_array_equal(one["cough"].table, two["cough"].table)
+
+
+def test_gaps_of_rows_that_are_not_in_memory_must_be_said_to_be_left_out():
+    table = two_hospitals()
+    with pytest.raises(DataError, match=r"gaps=cs.AvailableCases\(\)"):
+        cs.fit(cs.DAG([("smoke", "cough")]), Batches(table.schema, [table]))
 
 
 def test_a_node_that_is_no_variable_is_named():

@@ -192,7 +192,9 @@ def test_the_record_tells_rows_and_gaps_of_all_kinds():
     rows = rows_of()
     rows["dose"][:5] = np.nan
     rows["age"][3:10] = np.nan
-    net = cs.fit(DAG, read(rows))
+    with pytest.raises(DataError, match=r"'ill' is a discrete node with continuous parents"):
+        cs.fit(DAG, read(rows))
+    net = cs.fit(DAG, read(rows), gaps=cs.AvailableCases())
     assert net.record.n_rows == {"sex": 200, "age": 193, "dose": 190, "ill": 195}
     assert net.record.n_incomplete == {"sex": 0, "age": 7, "dose": 10, "ill": 5}
     assert "missing completely at random" in net.record.notes[0]

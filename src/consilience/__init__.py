@@ -51,12 +51,32 @@ if TYPE_CHECKING:
     from consilience.graph.dag import DAG
     from consilience.graph.distance import confusion, shd, shd_dags
     from consilience.graph.random import random_dag, uniform_dag
+    from consilience.incomplete.assessment import GapAssessment, assess_gaps
+    from consilience.incomplete.augmentation import Augmentation, augment
+    from consilience.incomplete.canonical import canonical
+    from consilience.incomplete.chains import bulk_size, r_hat, tail_size
+    from consilience.incomplete.em import EM, Convergence, em
+    from consilience.incomplete.imputation import Imputation, impute
+    from consilience.incomplete.rubin import PooledAnswer, pool_answers, pool_queries
+    from consilience.incomplete.structural_em import StructuralEM
+    from consilience.incomplete.variational import (
+        VariationalBayes,
+        VariationalResult,
+        variational,
+    )
     from consilience.inference.batch import expected_counts
     from consilience.inference.divergence import entropy, kl_divergence
     from consilience.inference.evidence import Likelihood, Soft
     from consilience.inference.explanations import Explanation, most_probable
     from consilience.inference.queries import log_probability
-    from consilience.learning import fit
+    from consilience.latent.agreement import label_agreement
+    from consilience.latent.classes import latent_classes
+    from consilience.latent.completion import HardCompletion, SoftCompletion
+    from consilience.latent.influence import influence, influence_network
+    from consilience.latent.moves import AfterMove, AfterSearch
+    from consilience.latent.record import Influence
+    from consilience.latent.states import HiddenStates, hidden_states
+    from consilience.learning import AvailableCases, fit
     from consilience.network.factor import Factor
     from consilience.network.mixed_belief import MixedBelief
     from consilience.network.mixture import Mixture
@@ -74,12 +94,17 @@ if TYPE_CHECKING:
     from consilience.parameters.uncertainty import draws, intervals
     from consilience.show.belief import plot_belief
     from consilience.show.calibration import plot_calibration
+    from consilience.show.chains import plot_chains
+    from consilience.show.classes import plot_classes, plot_hidden_states
+    from consilience.show.convergence import plot_convergence
     from consilience.show.evaluation import (
         plot_calibration_curves,
         plot_estimators,
         plot_evaluated_sources,
         plot_learning_curve,
     )
+    from consilience.show.gaps import plot_gaps
+    from consilience.show.influence import plot_influence, svg_influence
     from consilience.show.plot import plot_graph, plot_sources
     from consilience.show.plot_pair import plot_pair
     from consilience.show.svg import svg
@@ -89,6 +114,7 @@ if TYPE_CHECKING:
     from consilience.simulate.calibration import diverge_calibrated
     from consilience.simulate.difficulty import difficulty
     from consilience.simulate.divergence import diverge, realized_divergence
+    from consilience.simulate.missingness import MAR, MCAR, MNAR, missingness_network, with_gaps
     from consilience.simulate.networks import random_network
     from consilience.simulate.permutation import permute_states
     from consilience.simulate.strata import stratified_order, stratified_subsample
@@ -102,6 +128,7 @@ if TYPE_CHECKING:
     from consilience.structure.scores.custom import CustomScore
     from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
     from consilience.structure.scores.nml import FNML, QNML
+    from consilience.structure.scores.node_average import NAL, PNAL
     from consilience.structure.scores.predictive import CrossValidated, HeldOut
     from consilience.structure.scores.priors import MAP, ArcPrior, UniformPrior, VariableSelection
     from consilience.structure.scores.sources import BHD, PerSource
@@ -120,6 +147,43 @@ if TYPE_CHECKING:
     from consilience.structure.tan import tan
 
 _HOME = {
+    "plot_classes": "show.classes",
+    "plot_hidden_states": "show.classes",
+    "plot_influence": "show.influence",
+    "svg_influence": "show.influence",
+    "AfterMove": "latent.moves",
+    "AfterSearch": "latent.moves",
+    "HardCompletion": "latent.completion",
+    "HiddenStates": "latent.states",
+    "Influence": "latent.record",
+    "SoftCompletion": "latent.completion",
+    "canonical": "incomplete.canonical",
+    "hidden_states": "latent.states",
+    "influence": "latent.influence",
+    "influence_network": "latent.influence",
+    "label_agreement": "latent.agreement",
+    "latent_classes": "latent.classes",
+    "Augmentation": "incomplete.augmentation",
+    "augment": "incomplete.augmentation",
+    "GapAssessment": "incomplete.assessment",
+    "assess_gaps": "incomplete.assessment",
+    "Imputation": "incomplete.imputation",
+    "impute": "incomplete.imputation",
+    "StructuralEM": "incomplete.structural_em",
+    "PooledAnswer": "incomplete.rubin",
+    "pool_answers": "incomplete.rubin",
+    "pool_queries": "incomplete.rubin",
+    "r_hat": "incomplete.chains",
+    "bulk_size": "incomplete.chains",
+    "tail_size": "incomplete.chains",
+    "MCAR": "simulate.missingness",
+    "MAR": "simulate.missingness",
+    "MNAR": "simulate.missingness",
+    "missingness_network": "simulate.missingness",
+    "with_gaps": "simulate.missingness",
+    "plot_chains": "show.chains",
+    "plot_convergence": "show.convergence",
+    "plot_gaps": "show.gaps",
     "fuse": "fusing",
     "Fusion": "fusion.record",
     "Votes": "fusion.votes",
@@ -170,6 +234,8 @@ _HOME = {
     "EBIC": "structure.scores.likelihood",
     "FNML": "structure.scores.nml",
     "QNML": "structure.scores.nml",
+    "NAL": "structure.scores.node_average",
+    "PNAL": "structure.scores.node_average",
     "CrossValidated": "structure.scores.predictive",
     "HeldOut": "structure.scores.predictive",
     "MAP": "structure.scores.priors",
@@ -244,6 +310,13 @@ _HOME = {
     "evaluate_network": "classify.measures",
     "expected_counts": "inference.batch",
     "fit": "learning",
+    "AvailableCases": "learning",
+    "EM": "incomplete.em",
+    "Convergence": "incomplete.em",
+    "em": "incomplete.em",
+    "VariationalBayes": "incomplete.variational",
+    "VariationalResult": "incomplete.variational",
+    "variational": "incomplete.variational",
     "intervals": "parameters.uncertainty",
     "kl_divergence": "inference.divergence",
     "load": "files.registry",
@@ -285,6 +358,7 @@ __all__ = [
     "CPDAG",
     "DAG",
     "EBIC",
+    "EM",
     "FNML",
     "GES",
     "HDC",
@@ -293,13 +367,22 @@ __all__ = [
     "HDS",
     "K2",
     "MAP",
+    "MAR",
+    "MCAR",
     "MDLP",
     "MLE",
+    "MNAR",
+    "NAL",
+    "PNAL",
     "QNML",
     "AStar",
     "Adaptive",
+    "AfterMove",
+    "AfterSearch",
     "ArcPrior",
     "ArcVotes",
+    "Augmentation",
+    "AvailableCases",
     "BDe",
     "BDeu",
     "BDs",
@@ -311,6 +394,7 @@ __all__ = [
     "ChowLiu",
     "ClassVotes",
     "ConsilienceError",
+    "Convergence",
     "Counts",
     "CrossEvaluation",
     "CrossValidated",
@@ -327,12 +411,17 @@ __all__ = [
     "Family",
     "Fusion",
     "Gamma",
+    "GapAssessment",
     "GraphComparison",
+    "HardCompletion",
     "HeldOut",
     "HeldOutWeights",
+    "HiddenStates",
     "HierarchicalGaussian",
     "HierarchicalLogistic",
     "HillClimb",
+    "Imputation",
+    "Influence",
     "InverseVariance",
     "K2Search",
     "LearningCurve",
@@ -357,6 +446,7 @@ __all__ = [
     "PerSource",
     "PerState",
     "Pooled",
+    "PooledAnswer",
     "PrecisionMatrices",
     "Quantiles",
     "RandomStart",
@@ -368,9 +458,11 @@ __all__ = [
     "Shrinkage",
     "SimulatedAnnealing",
     "Soft",
+    "SoftCompletion",
     "StratifiedFolds",
     "StrengthWeights",
     "StrongestFirst",
+    "StructuralEM",
     "TANClassifier",
     "TANSearch",
     "Table",
@@ -378,9 +470,15 @@ __all__ = [
     "UniformPrior",
     "Variable",
     "VariableSelection",
+    "VariationalBayes",
+    "VariationalResult",
     "Votes",
     "__version__",
+    "assess_gaps",
+    "augment",
+    "bulk_size",
     "calibrated_chain",
+    "canonical",
     "compare_graphs",
     "confusion",
     "count",
@@ -390,17 +488,25 @@ __all__ = [
     "diverge",
     "diverge_calibrated",
     "draws",
+    "em",
     "entropy",
     "evaluate",
     "evaluate_network",
     "expected_counts",
     "fit",
     "fuse",
+    "hidden_states",
+    "impute",
+    "influence",
+    "influence_network",
     "intervals",
     "kl_divergence",
+    "label_agreement",
+    "latent_classes",
     "learn",
     "load",
     "log_probability",
+    "missingness_network",
     "moments",
     "most_probable",
     "naive_bayes",
@@ -409,16 +515,25 @@ __all__ = [
     "plot_belief",
     "plot_calibration",
     "plot_calibration_curves",
+    "plot_chains",
+    "plot_classes",
+    "plot_convergence",
     "plot_estimators",
     "plot_evaluated_sources",
     "plot_fusion",
+    "plot_gaps",
     "plot_graph",
+    "plot_hidden_states",
+    "plot_influence",
     "plot_learning_curve",
     "plot_pair",
     "plot_sources",
     "plot_thresholds",
     "plot_trace",
     "plot_votes",
+    "pool_answers",
+    "pool_queries",
+    "r_hat",
     "random_dag",
     "random_network",
     "read",
@@ -431,9 +546,13 @@ __all__ = [
     "stratified_order",
     "stratified_subsample",
     "svg",
+    "svg_influence",
     "svg_pair",
+    "tail_size",
     "tan",
     "uniform_dag",
+    "variational",
+    "with_gaps",
 ]
 
 

@@ -2,50 +2,49 @@ r"""The verb :func:`fit`: check the input, choose, dispatch.
 
 Each family is fitted by its kind: a discrete child with discrete parents from counts, a continuous
 child from centred moments, a discrete child with continuous parents (a logistic node) by Newton's
-method on an engine.
+method on an engine. What several sources make of the network is told in ``parameters/fitting.py``.
 
-A table of several sources gives a network in which the source F is a node, a root. Estimators that
-keep the sources apart make it the first parent of every node; the others leave it alone, so that
-evidence on it is always legal. A DAG that names F itself decides: exactly its children depend on
-it, and nothing does if it has none. The distribution of F is the share of the rows,
-:math:`P(F = f) = N_f / N`; hierarchical estimators add the reserved state ``new_source`` with
-:math:`P(F = f) = N_f / (N + 1)`. What is left, :math:`1 / (N + 1)`, goes in equal parts to
-``new_source`` and to the sources without rows, so that evidence on those is possible too.
+Rows with gaps are all used: without anything said, by EM. Only families of logistic nodes, and rows
+that are not in memory, must be told to leave them out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from consilience import _check
+from consilience._typing import Seed
 from consilience.data.table import Table
-from consilience.data.variable import Schema
-from consilience.distributions import Categorical, Distribution
-from consilience.distributions.families import kinds
-from consilience.errors import DataError, GraphError, InputError
+from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
+from consilience.incomplete.em import EM, em, refuse_logistic
+from consilience.incomplete.hidden import Hidden
+from consilience.incomplete.variational import VariationalBayes, variational
 from consilience.network.network import Network
-from consilience.parameters.choices import choices, has_new_source, kind_of, method_of
-from consilience.parameters.estimator import (
-    Estimator,
-    LogisticEstimator,
-    LogisticFit,
-    Regressor,
-    is_apart,
-)
-from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.sources import source_shares, with_new_source
-from consilience.parameters.story import record_of
-from consilience.statistics.counts import MEMORY_LIMIT, Counts
-from consilience.statistics.family import Family
-from consilience.statistics.gather import count, engine_of
-from consilience.statistics.moments import Moments
-from consilience.statistics.request import Engine, MomentRequest
-from consilience.statistics.together import Together
+from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
+from consilience.parameters.fitting import FitTask, fit_task
+from consilience.parameters.story import ROUNDING, Statistics
+from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.engines.memory import Memory
+from consilience.statistics.request import Engine
 
-__all__ = ["fit"]
+__all__ = ["AvailableCases", "Gaps", "fit"]
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableCases:
+    """Each family is estimated from the rows that are complete for it; the others are left out.
+
+    Sound only if values are missing completely at random (or, for a child alone, if what is missing
+    depends on its parents). Nothing is iterated, so it is fast; the record says how many rows each
+    family could not use.
+    """
+
+
+Gaps: TypeAlias = EM | VariationalBayes | AvailableCases
+"""What to do about missing values when a network is fitted."""
 
 
 def fit(
@@ -55,13 +54,17 @@ def fit(
     *,
     gaussian: Regressor | None = None,
     logistic: LogisticEstimator | None = None,
+    gaps: Gaps | None = None,
+    hidden: Hidden | None = None,
+    seed: Seed = 0,
     memory_limit: float = MEMORY_LIMIT,
 ) -> Network:
     """The network with this graph whose local distributions are estimated from the rows.
 
-    A row counts for a family if no variable of the family is missing in it; the record says how
-    many rows each family used and how many it could not, and how many parent states have too few
-    rows of their own (in each source, where the sources are kept apart).
+    If nothing is missing, the statistics of the families say all. Rows with gaps are used by EM if
+    nothing else is said; the record says what was done, how many rows are complete for each family
+    and how many are not, and how many parent states have too few rows of their own (in each
+    source, where the sources are kept apart).
 
     Parameters
     ----------
@@ -81,6 +84,15 @@ def fit(
     logistic
         How discrete children of continuous parents are fitted; by default ``LogisticRegression()``,
         ``HierarchicalLogistic()`` or ``Separate(LogisticRegression())`` in the same way.
+    gaps
+        What to do about missing values: ``EM()``, the default, ``VariationalBayes()`` (with a
+        Dirichlet prior) or ``AvailableCases()``. :func:`consilience.em` and
+        :func:`consilience.variational` give the whole story.
+    hidden
+        For each node of the graph that no row has a value of, the number of its states or their
+        names.
+    seed
+        Of random starts, which hidden nodes need.
     memory_limit
         Bytes of all counts, and of the moments of a family; more are refused before they are
         allocated. Tables and posteriors come on top, a few times as much.
@@ -96,143 +108,83 @@ def fit(
     >>> cs.fit(cs.DAG([("drug", "weight")]), mixed)["weight"].intercept.tolist()
     [2.0, 5.0]
     """
-    engine = engine_of(rows)
-    schema = engine.schema
-    _check_graph(dag, schema)
-    source = "" if schema.source is None else schema.source.name
-    kind = {node: kind_of(dag, schema, node) for node in dag.nodes if node != source}
-    chosen = choices(
-        kind.values(),
-        _n_sources(schema),
-        estimator=estimator,
-        gaussian=gaussian,
-        logistic=logistic,
-    )
-    task = _Task(engine, dag, source, kind, chosen, memory_limit)
-    counts, moments = task.counts(), task.moments()
-    if not (counts or moments) or _n_all_rows(counts, moments) == 0:
-        raise DataError("a network cannot be fitted to a table without rows.")
-    root = task.source_root()
-    fits = task.logistic_fits()
-    local = _estimated(chosen, counts, moments, fits)
-    return Network.of(
-        [*root, *(local[node] for node in kind)],
-        source=root[0].child.name if root else None,
-        record=record_of(method_of(chosen), chosen, list(kind), counts, moments, fits, local),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What is to be fitted: families by kind, each with its estimator."""
-
-    engine: Engine
-    dag: DAG
-    source: str
-    kind: Mapping[str, str]
-    chosen: Mapping[str, Any]
-    memory_limit: float
-
-    def counts(self) -> list[Counts]:
-        """Counts of the discrete families; by source for those that differ by it."""
-        apart, together = self._families("table")
-        limit = self.memory_limit
-        counted = [
-            *count(self.engine, apart, by_source=True, memory_limit=limit),
-            *count(self.engine, together, memory_limit=limit),
-        ]
-        found = {counts.child.name: counts for counts in counted}
-        return [found[node] for node in self.kind if node in found]
-
-    def moments(self) -> list[Moments]:
-        """Moments of the families with a continuous child, in one pass over the rows."""
-        apart, together = self._families("regression")
-        schema = self.engine.schema
-        requests = []
-        for families, by_source in ((apart, True), (together, False)):
-            for family in families:
-                discrete, continuous = kinds(schema[name] for name in family.parents)
-                names = (*(variable.name for variable in continuous), family.child)
-                by = tuple(variable.name for variable in discrete)
-                requests.append(MomentRequest(names, by, by_source, self.memory_limit))
-        return self.engine.gather(Together(tuple(requests))) if requests else []
-
-    def logistic_fits(self) -> list[LogisticFit]:
-        """The fits of logistic nodes."""
-        apart, together = self._families("logistic")
-        if not (apart or together):
-            return []
-        estimator = self.chosen["logistic"]
-        return [
-            *(estimator.regress_states(self.engine, apart, by_source=True) if apart else []),
-            *(estimator.regress_states(self.engine, together) if together else []),
-        ]
-
-    def source_root(self) -> list[Categorical]:
-        """The distribution of the source node, if the network has one."""
-        source = self.engine.schema.source
-        if source is None:
-            return []
-        has_new = has_new_source(self.dag, self.source, self.chosen, self.kind)
-        is_apart_somewhere = any(map(is_apart, self.chosen.values()))
-        is_named = self.source in self.dag.nodes
-        if not (source.n_states > 1 or has_new or is_named or is_apart_somewhere):
-            return []
-        [counts] = count(self.engine, [Family(source.name)])
-        if has_new:
-            return [source_shares(with_new_source(source), counts.values[0, 0])]
-        return MLE().estimate([counts])
-
-    def _families(self, kind: str) -> tuple[list[Family], list[Family]]:
-        """Families of one kind: those whose sources are kept apart, and the others."""
-        nodes = [node for node, its in self.kind.items() if its == kind]
-        keeps_apart = bool(nodes) and is_apart(self.chosen[kind]) and self.source != ""
-        is_named = self.source in self.dag.nodes
-        dependent = set(self.dag.children(self.source) if is_named else nodes)
-        apart = [node for node in nodes if keeps_apart and node in dependent]
-        return (
-            [
-                Family(node, tuple(p for p in self.dag.parents(node) if p != self.source))
-                for node in apart
-            ],
-            [Family(node, self.dag.parents(node)) for node in nodes if node not in apart],
-        )
-
-
-def _estimated(
-    chosen: Mapping[str, Any],
-    counts: Sequence[Counts],
-    moments: Sequence[Moments],
-    fits: Sequence[LogisticFit],
-) -> dict[str, Distribution]:
-    """The local distribution of every node but the source."""
-    tables = chosen["table"].estimate(counts) if counts else []
-    regressions = chosen["regression"].regress(moments) if moments else []
-    every: list[Distribution] = [*tables, *regressions, *(one.distribution for one in fits)]
-    return {local.child.name: local for local in every}
-
-
-def _n_all_rows(counts: Sequence[Counts], moments: Sequence[Moments]) -> float:
-    return float((counts[0].n_rows if counts else moments[0].n_rows).sum())
-
-
-def _n_sources(schema: Schema) -> int:
-    return 0 if schema.source is None else schema.source.n_states
-
-
-def _check_graph(dag: DAG, schema: Schema) -> None:
-    if not isinstance(dag, DAG):
+    if gaps is not None and not isinstance(gaps, EM | VariationalBayes | AvailableCases):
         raise InputError(
-            f"dag must be a DAG, got a {type(dag).__name__}. A model string is read by "
-            "cs.DAG.parse(...)."
+            "fit: gaps must be a choice such as cs.EM(), cs.VariationalBayes() or "
+            f"cs.AvailableCases(), got {gaps!r}.",
+            parameter="gaps",
         )
-    for node in dag.nodes:
-        if node not in schema:
-            _check.unknown("variable", node, schema.variables)
-    source = "" if schema.source is None else schema.source.name
-    if source in dag.nodes and dag.parents(source):
-        raise GraphError(
-            f"the source {source!r} must have no parents, but the graph has the arc "
-            f"{dag.parents(source)[0]!r} -> {source!r}.",
-            arc=(dag.parents(source)[0], source),
+    if isinstance(rows, Memory):
+        rows = rows.table
+    if hidden:
+        return _filled(dag, rows, estimator, gaussian, gaps, hidden, seed, memory_limit)
+    task = fit_task(
+        dag, rows, estimator, gaussian=gaussian, logistic=logistic, memory_limit=memory_limit
+    )
+    seen = task.statistics()
+    if isinstance(gaps, AvailableCases) or not _has_gaps(seen):
+        return task.network(seen)
+    _check_fillable(task, rows)
+    return _filled(dag, rows, estimator, gaussian, gaps, {}, seed, memory_limit)
+
+
+def _filled(
+    dag: DAG,
+    rows: Table | Engine,
+    estimator: Estimator | Regressor | None,
+    gaussian: Regressor | None,
+    gaps: Gaps | None,
+    hidden: Hidden,
+    seed: Seed,
+    memory_limit: float,
+) -> Network:
+    """The network from rows with gaps, or with nodes that no row has a value of."""
+    if isinstance(gaps, AvailableCases):
+        raise InputError(
+            f"fit: no row is complete for a hidden node ({_check.listed(hidden)}), so "
+            "cs.AvailableCases() has nothing to go by. Use gaps=cs.EM().",
+            parameter="gaps",
+        )
+    if not isinstance(rows, Table):
+        raise InputError(
+            f"fit: hidden nodes need a Table, got a {type(rows).__name__}.", parameter="rows"
+        )
+    if isinstance(gaps, VariationalBayes):
+        if estimator is not None and not isinstance(estimator, Dirichlet):
+            raise InputError(
+                "fit: cs.VariationalBayes() goes with a prior, cs.Dirichlet(...), got "
+                f"{estimator!r}.",
+                parameter="estimator",
+            )
+        return variational(
+            dag, rows, estimator, choice=gaps, hidden=hidden, seed=seed, memory_limit=memory_limit
+        ).network
+    return em(
+        dag,
+        rows,
+        estimator,
+        gaussian=gaussian,
+        choice=gaps,
+        hidden=hidden,
+        seed=seed,
+        memory_limit=memory_limit,
+    ).network
+
+
+def _has_gaps(seen: Statistics) -> bool:
+    missing = [
+        *(one.n_incomplete.sum() / max(one.n_rows.sum() / one.scale, 1) for one in seen.counts),
+        *(one.n_incomplete.sum() / max(one.n_rows.sum(), 1) for one in seen.moments),
+        *(one.n_incomplete / max(one.n_rows + one.n_incomplete, 1) for one in seen.fits),
+    ]
+    return max(missing) > ROUNDING
+
+
+def _check_fillable(task: FitTask, rows: Table | Engine) -> None:
+    """Refuse gaps that nothing can fill yet, and name the choice that leaves them out."""
+    refuse_logistic(task)
+    if not isinstance(rows, Table):
+        raise DataError(
+            "rows have gaps and are not in memory, where EM needs them. Say "
+            "gaps=cs.AvailableCases() to leave incomplete rows out of each family."
         )

@@ -128,7 +128,8 @@ def test_the_summary_counts_rows_sources_and_gaps(rows):
     assert "parameters  4" in text
     (family,) = [line for line in text.splitlines() if line.startswith("cough | smoke")]
     assert family.split()[-4:] == ["3", "1", "2", "0"]
-    assert "missing completely at random" in text
+    assert "EM() with Dirichlet" in text
+    assert "missing at random" in text
 
 
 def test_a_structure_without_the_source_is_said_to_be_pooled(rows):

@@ -41,7 +41,7 @@ from consilience.data.table import Table
 from consilience.distributions.categorical import Categorical
 from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
-from consilience.learning import fit
+from consilience.learning import AvailableCases, fit
 from consilience.network.network import Network
 from consilience.parameters.chain import HDC, SOURCE, FittedChain, fitted_chains
 from consilience.statistics.counts import Counts
@@ -120,7 +120,7 @@ def calibrated_chain(
     check_calibrated(estimator)
     _check.known("variable", [target], table.variables)
     calibrating = _Calibrating(estimator, _scored_rows(table, target, seed), target)
-    net = fit(dag, table, calibrating)
+    net = fit(dag, table, calibrating, gaps=AvailableCases())
     method = f"{estimator!r}, calibrated for {target!r}"
     notes = (*net.record.notes, calibrating.note())
     return Network(net.distributions, net.source, replace(net.record, method=method, notes=notes))

@@ -18,6 +18,7 @@ from consilience.classify.methods import fit_classifier
 from consilience.classify.scikit import BaseEstimator, ClassifierMixin
 from consilience.classify.structures import Structure
 from consilience.data.discretize import Discretizer
+from consilience.learning import Gaps
 from consilience.parameters.estimator import Estimator
 from consilience.structure.naive_bayes import naive_bayes
 from consilience.structure.tan import tan
@@ -54,6 +55,10 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Whether to calibrate the shrinkage for the prediction of the class, by leaving out one row
         at a time; only for the estimator ``HDC()``, whose joint likelihood it costs.
         ``report`` tells what was found.
+    gaps
+        What to do about gaps in training, as in :func:`consilience.fit`: by default
+        ``AvailableCases()``, each family by the rows complete for it, which for naive Bayes is what
+        EM ends in too; ``EM()`` for structures in which features depend on features.
 
     Attributes
     ----------
@@ -95,6 +100,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
         calibrate: bool = False,
+        gaps: Gaps | None = None,
     ) -> None:
         self.estimator = estimator
         self.source = source
@@ -102,6 +108,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.states = states
         self.missing = missing
         self.calibrate = calibrate
+        self.gaps = gaps
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None
@@ -166,6 +173,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
         calibrate: bool = False,
+        gaps: Gaps | None = None,
     ) -> None:
         self.estimator = estimator
         self.source = source
@@ -173,6 +181,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.states = states
         self.missing = missing
         self.calibrate = calibrate
+        self.gaps = gaps
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None
@@ -202,7 +211,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A :class:`DAG` of columns of X and one node more, the target (the source may be a node too);
         or a function of a table and the name of its target that gives a DAG, such as ``tan``, the
         default. Columns that are no nodes have no say.
-    estimator, source, discretize, states, missing, calibrate
+    estimator, source, discretize, states, missing, calibrate, gaps
         As for :class:`NaiveBayesClassifier`; so are the attributes.
 
     Examples
@@ -232,6 +241,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
         calibrate: bool = False,
+        gaps: Gaps | None = None,
     ) -> None:
         self.structure = structure
         self.estimator = estimator
@@ -240,6 +250,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.states = states
         self.missing = missing
         self.calibrate = calibrate
+        self.gaps = gaps
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None

@@ -21,6 +21,7 @@ from consilience.classify.report import Story, fit_text, prediction_text, story_
 from consilience.classify.rows import Unseen, known_rows, training_table
 from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.graph.dag import DAG
+from consilience.learning import AvailableCases
 from consilience.learning import fit as fit_network
 from consilience.network.network import Network
 from consilience.parameters.pooling import check_estimator
@@ -53,7 +54,7 @@ def fit_classifier(
     network: Network = (
         calibrated_chain(dag, table, classes.name, classifier.estimator)
         if classifier.calibrate
-        else fit_network(dag, table, classifier.estimator)
+        else fit_network(dag, table, classifier.estimator, gaps=classifier.gaps or AvailableCases())
     )
     if structure is tan and (note := note_on_gaps(table)):
         network = _with_note(network, note)

@@ -24,7 +24,7 @@ from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR
 from consilience.classify.sources import with_known_sources
 from consilience.data.table import Table
 from consilience.graph.dag import DAG
-from consilience.learning import fit
+from consilience.learning import AvailableCases, fit
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator
 
@@ -134,7 +134,7 @@ class Trial:
 def _fitted(dag: DAG, rows: Table, target: str, contestant: Contestant) -> Network:
     if isinstance(contestant, Calibrated):
         return calibrated_chain(dag, rows, target, contestant.estimator)
-    return fit(dag, rows, contestant)
+    return fit(dag, rows, contestant, gaps=AvailableCases())
 
 
 def _given_source(net: Network, rows: Table) -> Floats:

@@ -1,0 +1,377 @@
+r"""EM: parameters from rows with gaps, by expected counts and their maximum in turn.
+
+With the observed part :math:`x_i` of each row and the hidden rest :math:`h`,
+
+.. math:: N^t_{jk} = \sum_i P(\mathrm{Pa} = j, X = k \mid x_i, \theta^t), \qquad
+    \theta^{t+1} = \arg\max_\theta \sum_{jk} (N^t_{jk} + a_{jk}) \log \theta_{jk} .
+
+The objective :math:`\sum_i \log P(x_i \mid \theta) + \sum_{jk} a_{jk} \log \theta_{jk}` never
+falls; it ends in a stationary point, so that restarts can find a better one. All rows are used,
+whatever they lack. It is sound if the values are missing at random: if what is missing depends on
+what was recorded, and not beyond that on what was not. A variable that one source never measured is
+learned from the others.
+
+Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from consilience import _check, _freeze
+from consilience._typing import Floats, Seed
+from consilience.data.table import Table
+from consilience.errors import DataError, InputError
+from consilience.graph.dag import DAG
+from consilience.incomplete.canonical import canonical
+from consilience.incomplete.climbing import Climb, Problem, climb
+from consilience.incomplete.hidden import Hidden, with_hidden
+from consilience.incomplete.mixed_em import MixedClimb, climb_mixed
+from consilience.incomplete.starts import (
+    first_tables,
+    labelled,
+    random_tables,
+    with_smoothed_tables,
+)
+from consilience.incomplete.steps import MixedStep, as_counts, step_of
+from consilience.inference.cases import Cases
+from consilience.inference.mixed_cases import MixedCases
+from consilience.network.network import Network
+from consilience.parameters.estimator import Estimator, Regressor
+from consilience.parameters.fitting import FitTask, fit_task
+from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.story import Statistics, Told
+from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.gather import engine_of
+from consilience.structure.searches.task import Progress
+
+__all__ = ["EM", "Convergence", "em", "refuse_logistic"]
+
+RESTARTS_IF_HIDDEN = 9
+
+
+@dataclass(frozen=True, slots=True)
+class EM:
+    """How EM climbs.
+
+    Parameters
+    ----------
+    iterations
+        The most steps of one start.
+    tolerance
+        A start ends when the objective grows by less than this share of itself in a step (two steps
+        if they are accelerated). With an estimator that has no objective, when no parameter moves
+        by more than the root of it.
+    restarts
+        Further starts, from random tables; the best end is kept. If not given, none, or 9 if some
+        node is hidden.
+    accelerate
+        Whether to extrapolate after every second step; a guard keeps the objective from falling.
+    """
+
+    iterations: int = 500
+    tolerance: float = 1e-8
+    restarts: int | None = None
+    accelerate: bool = True
+
+    def __post_init__(self) -> None:
+        _check.whole("EM", at_least=1, iterations=self.iterations)
+        _check.positive("EM", tolerance=self.tolerance)
+        if self.restarts is not None:
+            _check.whole("EM", at_least=0, restarts=self.restarts)
+
+    def __repr__(self) -> str:
+        plain = EM()
+        said = [
+            f"{name}={getattr(self, name)!r}"
+            for name in ("iterations", "tolerance", "restarts", "accelerate")
+            if getattr(self, name) != getattr(plain, name)
+        ]
+        return f"EM({', '.join(said)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convergence:
+    """What EM found, and how.
+
+    Attributes
+    ----------
+    network
+        The network of the best start.
+    objective
+        The objective after each step of the best start, the first from where it started.
+    log_likelihood
+        Log probability of all that the rows record under the network.
+    stopped_by
+        Why the best start ended: ``"tolerance"``, ``"iterations"`` or ``"interrupt"``.
+    starts
+        The objective that each start reached.
+    """
+
+    network: Network
+    objective: Floats
+    log_likelihood: float
+    stopped_by: str
+    starts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+    @property
+    def n_iterations(self) -> int:
+        """Number of steps of the best start."""
+        return len(self.objective) - 1
+
+    def __repr__(self) -> str:
+        return (
+            f"Convergence(log-likelihood {self.log_likelihood:.6g}, {self.n_iterations} steps, "
+            f"{len(self.starts)} starts, stopped by {self.stopped_by})"
+        )
+
+
+def em(
+    dag: DAG,
+    rows: Table,
+    estimator: Estimator | Regressor | None = None,
+    *,
+    gaussian: Regressor | None = None,
+    choice: EM | None = None,
+    hidden: Hidden | None = None,
+    start: Network | None = None,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+    memory_limit: float = MEMORY_LIMIT,
+) -> Convergence:
+    """The network that EM finds for this graph, and the story of the climb.
+
+    :func:`consilience.fit` gives the network alone, with the main points in its record.
+
+    Parameters
+    ----------
+    dag
+        The graph; its nodes are variables of the table, hidden nodes, and the source if the graph
+        is to say what depends on it.
+    rows
+        A table.
+    estimator, gaussian
+        How expected counts and moments become distributions, as in :func:`consilience.fit`.
+    choice
+        How EM climbs; ``EM()`` if not given.
+    hidden
+        For each node that no row has a value of, the number of its states or their names. The
+        states are put in a canonical order, the most frequent first.
+    start
+        A network with this graph to start from; otherwise the estimates from the rows complete for
+        each family, smoothed.
+    seed
+        Of the random starts.
+    progress
+        Called now and then with None and a text.
+    memory_limit
+        Bytes of the tables of inference.
+
+    Examples
+    --------
+    Of four rows two have no value of x, and one of these goes with y = b:
+
+    >>> import consilience as cs
+    >>> rows = cs.read({"x": ["a", "b", None, None], "y": ["a", "b", "a", "b"]})
+    >>> story = cs.em(cs.DAG([("x", "y")]), rows, cs.MLE())
+    >>> story.network["x"].table.round(3), round(story.log_likelihood, 3)  # 4 log(1/2)
+    (array([0.5, 0.5]), -2.773)
+    """
+    choice = EM() if choice is None else choice
+    if not isinstance(choice, EM):
+        raise InputError(f"em: choice must be cs.EM(...), got {choice!r}.", parameter="choice")
+    if not isinstance(rows, Table):
+        raise InputError(
+            f"em: rows must be a Table, got a {type(rows).__name__}; cs.read(...) makes one."
+        )
+    hidden = {} if hidden is None else hidden
+    table = with_hidden(rows, dag, hidden)
+    task = fit_task(dag, table, estimator, gaussian=gaussian, memory_limit=memory_limit)
+    refuse_logistic(task)
+    run = _Run(task, table, choice, tuple(hidden), start, _check.generator(seed), progress)
+    return run.mixed() if "regression" in task.chosen else run.discrete()
+
+
+def refuse_logistic(task: FitTask) -> None:
+    """Refuse discrete nodes with continuous parents, whose gaps nothing here fills."""
+    logistic = [node for node, kind in task.kind.items() if kind == "logistic"]
+    if logistic:
+        raise DataError(
+            f"rows have gaps and {logistic[0]!r} is a discrete node with continuous parents, for "
+            "which EM has no exact step. Say gaps=cs.AvailableCases() to leave incomplete rows out "
+            "of each family, or turn the arc around.",
+            variable=logistic[0],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """One call of EM."""
+
+    task: FitTask
+    table: Table
+    choice: EM
+    hidden: tuple[str, ...]
+    start: Network | None
+    rng: np.random.Generator
+    progress: Progress | None
+
+    def discrete(self) -> Convergence:
+        """All nodes are discrete."""
+        seen = self.task.statistics()
+        net = self.task.network(seen)
+        cases = Cases.of(net, self.table, memory_limit=self.task.memory_limit)
+        first = first_tables(net, self.start)
+        theta = cases.layout.flatten(first)
+        step = step_of(self.task, net, cases.layout, seen.counts, theta)
+        problem = Problem(cases.layout, cases.expect, step.maximize, step.log_prior)
+        climbs: list[Climb] = []
+        for number in range(self.n_starts):
+            if number > 0 or (self.hidden and self.start is None):
+                first = random_tables(self.table, net, self.hidden, self.rng)
+            climbs.append(self._climb(problem, cases.layout.flatten(first), number))
+            if climbs[-1].stopped_by == "interrupt":
+                break
+        best = max(climbs, key=lambda one: one.objective[-1])
+        used = Statistics(as_counts(seen.counts, cases.layout.split(best.counts)))
+        found = self.task.network(
+            used, seen, _told(self.choice, best, len(climbs), seen, self.hidden)
+        )
+        last = cases.layout.flatten({name: one.table for name, one in found.tables.items()})
+        log_likelihood = cases.expect(last)[1]
+        best.objective.append(
+            log_likelihood + (0.0 if step.log_prior is None else step.log_prior(last))
+        )
+        return Convergence(
+            canonical(found, self.hidden),
+            np.array(best.objective),
+            log_likelihood,
+            best.stopped_by,
+            tuple(one.objective[-1] for one in climbs),
+        )
+
+    def mixed(self) -> Convergence:
+        """Some nodes are continuous: networks instead of vectors, and moments beside counts."""
+        seen = self.task.statistics()
+        climbing = replace(self.task, chosen=_while_climbing(self.task.chosen))
+        step = MixedStep(climbing, seen)
+        climbs: list[MixedClimb] = []
+        for number in range(self.n_starts):
+            try:
+                climbs.append(self._mixed_climb(climbing, step, number))
+            except DataError:  # this start collapsed to a variance of zero
+                if number + 1 == self.n_starts and not climbs:
+                    raise
+                continue
+            if climbs[-1].stopped_by == "interrupt":
+                break
+        best = max(climbs, key=lambda one: one.objective[-1])
+        told = _told(self.choice, best, len(climbs), seen, self.hidden)
+        found = self.task.network(step.statistics(*best.expected[:2]), seen, told)
+        return Convergence(
+            canonical(found, self.hidden),
+            np.array(best.objective),
+            best.expected.log_likelihood,
+            best.stopped_by,
+            tuple(one.objective[-1] for one in climbs),
+        )
+
+    def _mixed_climb(self, climbing: FitTask, step: MixedStep, number: int) -> MixedClimb:
+        net = self._mixed_start(climbing, number)
+        cases = MixedCases.of(
+            net, self.table, apart=step.apart, memory_limit=self.task.memory_limit
+        )
+        return climb_mixed(
+            net,
+            cases,
+            step.maximize,
+            iterations=self.choice.iterations,
+            tolerance=self.choice.tolerance,
+            accelerate=self.choice.accelerate,
+            log_prior=step.log_prior,
+            tell=self._teller(number),
+        )
+
+    def _mixed_start(self, climbing: FitTask, number: int) -> Network:
+        if self.start is not None and number == 0:
+            return self.start
+        if self.hidden:
+            climbing = replace(
+                climbing, engine=engine_of(labelled(self.table, self.hidden, self.rng))
+            )
+        elif number > 0:
+            again = self.rng.integers(0, self.table.n_rows, self.table.n_rows)
+            climbing = replace(climbing, engine=engine_of(self.table.take(again)))
+        return with_smoothed_tables(climbing.plain_network(climbing.statistics()))
+
+    @property
+    def n_starts(self) -> int:
+        """Number of starts: one, and the restarts."""
+        restarts = self.choice.restarts
+        if restarts is None:
+            restarts = RESTARTS_IF_HIDDEN if self.hidden and self.start is None else 0
+        return 1 + restarts
+
+    def _climb(self, problem: Problem, theta: Floats, number: int) -> Climb:
+        return climb(
+            problem,
+            theta,
+            iterations=self.choice.iterations,
+            tolerance=self.choice.tolerance,
+            accelerate=self.choice.accelerate,
+            tell=self._teller(number),
+        )
+
+    def _teller(self, number: int) -> Callable[[int, float], None]:
+        def tell(step: int, objective: float) -> None:
+            if self.progress is not None:
+                which = f"start {number + 1} of {self.n_starts}, " if self.n_starts > 1 else ""
+                self.progress(None, f"EM: {which}step {step}, objective {objective:.6g}")
+
+        return tell
+
+
+def _while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Estimators for the steps: variances over n, which the likelihood is highest at."""
+    return {
+        kind: MLE(unbiased=False) if isinstance(one, MLE) else one for kind, one in chosen.items()
+    }
+
+
+def _told(
+    choice: EM, best: Climb | MixedClimb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
+) -> Told:
+    """What the record says: how the gaps were filled, on which condition, and how it ended."""
+    notes = []
+    n_incomplete = [*(c.n_incomplete for c in seen.counts), *(m.n_incomplete for m in seen.moments)]
+    if any(one.sum() > 0 for one in n_incomplete):
+        notes.append(
+            "All rows were used; gaps were filled in expectation by EM, which is sound if values "
+            "are missing at random. The posteriors take the expected counts for counts of rows, so "
+            "they are too narrow where much is missing: cs.augment gives honest ones."
+        )
+    if hidden:
+        notes.append(
+            f"Hidden: {_check.listed(hidden)}. The states are ordered by their probability, the "
+            "most frequent first; they have no other meaning."
+        )
+    steps = len(best.objective)
+    if best.stopped_by == "iterations":
+        notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")
+    elif best.stopped_by == "interrupt":
+        notes.append(f"EM was interrupted after {steps} steps.")
+    if isinstance(best, MixedClimb) and best.n_falls:
+        notes.append(
+            f"The objective of EM fell in {best.n_falls} steps, because states with too few rows "
+            "for a regression of their own borrowed that of all states."
+        )
+    starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
+    notes.append(f"EM took {steps} steps{starts}.")
+    return Told(f"{choice!r} with {{}}", tuple(notes))
