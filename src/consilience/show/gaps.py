@@ -1,0 +1,139 @@
+"""Pictures of what is missing (extra ``plot``): by source and column, and together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Bools, Floats
+from consilience.data.distinct import rows_alike
+from consilience.data.table import Table
+from consilience.errors import InputError
+from consilience.show.picture import COLORS, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_gaps"]
+
+NAME_LENGTH = 22
+MOST_SOURCES = 30
+WRITTEN = 24  # columns up to which the shares stand in the cells as numbers
+GAP, KNOWN = COLORS["source"], COLORS["bar ground"]
+
+
+def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
+    """Above, the share missing in each source and column; below, what is missing together.
+
+    A line of the lower picture is a pattern: the columns that are missing (orange) in so many rows
+    at once, the most frequent pattern first.
+
+    Parameters
+    ----------
+    table
+        The rows; they count by their weight.
+    n_patterns
+        How many patterns to show; the last line says what the others add up to.
+    """
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_gaps")
+    _check.whole("plot_gaps", at_least=1, n_patterns=n_patterns)
+    if not isinstance(table, Table) or not table.variables or table.n_rows == 0:
+        raise InputError("plot_gaps needs a Table with rows and columns.", parameter="table")
+    names = list(table.variables)
+    patterns, shares = _patterns(table)
+    n_shown = min(n_patterns, len(shares))
+    sources = list(table.missing)
+    n_lines = min(len(sources), MOST_SOURCES + 1)
+    height = 2.0 + 0.26 * (n_lines + n_shown)
+    figure, (above, below) = pyplot.subplots(
+        2,
+        1,
+        figsize=(max(5.0, 2.4 + 0.42 * len(names)), height),
+        height_ratios=[n_lines + 1, n_shown + 1],
+        layout="constrained",
+        sharex=True,
+    )
+    _draw_shares(above, table, names, sources)
+    _draw_patterns(below, patterns[:n_shown], shares)
+    below.set_xticks(range(len(names)), [_label(name) for name in names], rotation=60, fontsize=8)
+    for text in below.get_xticklabels():
+        text.set_ha("right")
+        text.set_rotation_mode("anchor")
+    return figure
+
+
+def _patterns(table: Table) -> tuple[Bools, Floats]:
+    """Which columns are missing in each pattern, and its share of the rows, largest first."""
+    gaps = np.stack([_is_missing(table, name) for name in table.variables], axis=1)
+    first, ranks = rows_alike(((column.astype(np.int8), 2) for column in gaps.T), len(gaps))
+    weights = None if table.weights is None else table.weights.astype(float)
+    shares = np.bincount(ranks, weights, minlength=len(first)).astype(float)
+    order = np.argsort(-shares, kind="stable")
+    return gaps[first][order], shares[order] / max(shares.sum(), 1e-300)
+
+
+def _is_missing(table: Table, name: str) -> Bools:
+    column = table.columns[name]
+    return np.isnan(column) if table.variables[name].is_continuous else column < 0
+
+
+def _draw_shares(ax: Axes, table: Table, names: list[str], sources: list[str]) -> None:
+    missing = table.missing
+    shares = np.array([[missing[source][name] for name in names] for source in sources])
+    labels = [_label(source) for source in sources]
+    if len(sources) > MOST_SOURCES:
+        rest = shares[MOST_SOURCES:].mean(axis=0, keepdims=True)
+        shares = np.concatenate([shares[:MOST_SOURCES], rest])
+        labels = [*labels[:MOST_SOURCES], f"mean of {len(sources) - MOST_SOURCES} more"]
+    ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1, aspect="auto")
+    ax.set_yticks(range(len(labels)), labels, fontsize=8)
+    ax.set_title("share missing, in percent", fontsize=9, color=COLORS["ink"], loc="left")
+    if len(names) <= WRITTEN:
+        for (row, column), share in np.ndenumerate(shares):
+            ink = "white" if share > 0.6 else COLORS["ink"]
+            ax.text(column, row, _short(share), ha="center", va="center", fontsize=7, color=ink)
+    _grid(ax, shares.shape)
+
+
+def _draw_patterns(ax: Axes, patterns: Bools, shares: Floats) -> None:
+    from matplotlib.colors import ListedColormap
+
+    n = len(patterns)
+    ax.imshow(patterns, cmap=ListedColormap([KNOWN, GAP]), vmin=0, vmax=1, aspect="auto")
+    labels = [_percent(share) for share in shares[:n]]
+    complete = np.logical_not(patterns.any(axis=1))
+    labels = [f"complete  {t}" if c else t for t, c in zip(labels, complete, strict=True)]
+    ax.set_yticks(range(n), labels, fontsize=8)
+    others = (
+        f"; {len(shares) - n:,} others: {_percent(shares[n:].sum())}" if n < len(shares) else ""
+    )
+    title = f"patterns of gaps by share of rows{others}"
+    ax.set_title(title, fontsize=9, color=COLORS["ink"], loc="left")
+    _grid(ax, patterns.shape)
+
+
+def _grid(ax: Axes, shape: tuple[int, ...]) -> None:
+    """White lines between the cells, nothing else."""
+    ax.set_xticks(np.arange(shape[1] + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(shape[0] + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.2)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _short(share: float) -> str:
+    """A share in percent; 0 is left blank, and 100 is said of nothing less."""
+    if share in (0.0, 1.0):
+        return "100" if share else ""
+    return "<1" if share < 0.005 else ">99" if share > 0.995 else f"{100 * share:.0f}"
+
+
+def _label(name: str) -> str:
+    return shortened(name, NAME_LENGTH).replace("$", r"\$")

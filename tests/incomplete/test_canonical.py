@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import consilience as cs
+from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.errors import InputError, UnknownNameError
+from consilience.incomplete.canonical import permuted
+
+TWO_HIDDEN = cs.DAG([("x", "H"), ("H", "y"), ("H", "G"), ("G", "y"), ("G", "z")])
+SIZES = {"x": 2, "H": 3, "G": 3, "y": 2, "z": 3}
+
+
+def kind_and_sign(shares, rows, *, posterior=None):
+    kind = cs.Variable("kind", tuple(map(str, range(len(shares)))))
+    sign = cs.Variable("sign", ("no", "yes"))
+    return cs.Network.of(
+        [cs.Categorical(kind, (), shares), cs.Categorical(sign, (kind,), rows, posterior)]
+    )
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6), h=st.permutations(range(3)), g=st.permutations(range(3)))
+def test_the_order_does_not_depend_on_the_order_that_was_found(seed, h, g):
+    net = cs.random_network(TWO_HIDDEN, n_states=SIZES, seed=seed)
+    other = permuted(net, {"H": np.array(h), "G": np.array(g)})
+    ours, theirs = cs.canonical(net, ["H", "G"]), cs.canonical(other, ["G", "H"])
+    for name in net.variables:
+        np.testing.assert_allclose(ours[name].table, theirs[name].table, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_what_is_observed_keeps_its_distribution(seed):
+    net = cs.random_network(TWO_HIDDEN, n_states=SIZES, seed=seed)
+    ours = cs.canonical(net, ["H", "G"])
+    names = ["x", "y", "z"]
+    np.testing.assert_allclose(ours.query(names).values, net.query(names).values, atol=1e-12)
+    shares = sorted(net.query("H").values, reverse=True)
+    np.testing.assert_allclose(ours.query("H").values, shares, atol=1e-12)
+
+
+def test_equal_shares_are_ordered_by_what_the_states_are_like():
+    rows = [[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]]
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        net = kind_and_sign([1 / 3] * 3, [rows[k] for k in order])
+        assert cs.canonical(net, ["kind"])["sign"].table[:, 0].tolist() == [0.9, 0.5, 0.2]
+
+
+def test_states_that_are_equal_in_all_keep_their_places():
+    net = kind_and_sign([0.5, 0.5], [[0.3, 0.7]] * 2)
+    assert cs.canonical(net, ["kind"]) is net
+
+
+def test_impossible_states_stand_last():
+    net = kind_and_sign([0.0, 0.4, 0.0, 0.6], [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.4, 0.6]])
+    ours = cs.canonical(net, ["kind"])
+    assert ours["kind"].table.tolist() == [0.6, 0.4, 0.0, 0.0]
+    assert ours["sign"].table[:, 0].tolist() == [0.4, 0.2, 0.1, 0.3]
+    by = cs.canonical(net, ["kind"], by="sign")
+    assert by["sign"].table[:, 0].tolist() == [0.4, 0.2, 0.1, 0.3]
+
+
+def test_states_can_be_ordered_by_an_observed_variable():
+    net = kind_and_sign([0.1, 0.6, 0.3], [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
+    ours = cs.canonical(net, ["kind"], by="sign")
+    assert ours["sign"].table[:, 1].tolist() == [0.1, 0.5, 0.8]
+    assert ours["kind"].table.tolist() == [0.3, 0.6, 0.1]
+
+
+def test_dirichlet_posteriors_move_with_their_tables():
+    posterior = DirichletPosterior(np.array([[1.0, 3.0], [4.0, 4.0]]))
+    net = kind_and_sign([0.2, 0.8], posterior.mean(), posterior=posterior)
+    moved = cs.canonical(net, ["kind"])["sign"]
+    assert moved.posterior.concentration.tolist() == [[4.0, 4.0], [1.0, 3.0]]
+    np.testing.assert_allclose(moved.posterior.mean(), moved.table)
+
+
+def test_regressions_move_with_their_hidden_parent():
+    kind = cs.Categorical(cs.Variable("kind", ("1", "2")), (), [0.25, 0.75])
+    weight = cs.LinearGaussian(
+        cs.Variable("weight"), (kind.child,), [1.0, 2.0], np.zeros((2, 0)), [0.1, 0.2]
+    )
+    ours = cs.canonical(cs.Network.of([kind, weight]), ["kind"])
+    assert ours["weight"].intercept.tolist() == [2.0, 1.0]
+    assert ours["weight"].sd.tolist() == [0.2, 0.1]
+
+
+def test_names_that_cannot_be_ordered_are_refused():
+    net = kind_and_sign([0.5, 0.5], [[0.3, 0.7], [0.7, 0.3]])
+    with pytest.raises(UnknownNameError, match="'kinds'"):
+        cs.canonical(net, ["kinds"])
+    with pytest.raises(InputError, match="'kind' is hidden itself"):
+        cs.canonical(net, ["kind"], by="kind")
+    with pytest.raises(InputError, match="list of names"):
+        cs.canonical(net, "kind")
+    wide = cs.Network.of(
+        [cs.LinearGaussian(cs.Variable("w"), (), 0.0, np.zeros(0), 1.0), *net.tables.values()]
+    )
+    with pytest.raises(InputError, match="'w' is continuous"):
+        cs.canonical(wide, ["w"])
+    with pytest.raises(InputError, match="'w' is continuous"):
+        cs.canonical(wide, ["kind"], by="w")
