@@ -22,6 +22,8 @@ PAGES = (
     "evaluation",
     "comparison",
     "fusion",
+    "incomplete",
+    "latent",
 )
 
 

@@ -16,6 +16,7 @@ from consilience.cli.convert import convert
 from consilience.cli.demo import demo
 from consilience.cli.evaluate import evaluate
 from consilience.cli.fuse import fuse
+from consilience.cli.impute import impute
 from consilience.cli.learn import learn
 from consilience.cli.mpe import mpe
 from consilience.cli.predict import predict
@@ -46,6 +47,7 @@ for command in (
     query,
     mpe,
     predict,
+    impute,
     sample,
     convert,
     show,

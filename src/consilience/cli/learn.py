@@ -16,6 +16,7 @@ from consilience.cli.summary import summarize
 
 if TYPE_CHECKING:
     import consilience as cs
+    from consilience.learning import Gaps
 
 __all__ = ["learn"]
 
@@ -31,6 +32,12 @@ __all__ = ["learn"]
     help="Size of the Dirichlet prior in rows: that of the score if it has one, else that of the "
     "tables; of both with --parameters dirichlet.",
 )
+@click.option(
+    "--gaps",
+    type=click.Choice(["em", "vb", "available"]),
+    help="What the tables do about missing values: EM, variational Bayes, or leave incomplete rows "
+    "out of each family.  [default: em]",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the model.")
 @spoken
 def learn(
@@ -39,6 +46,7 @@ def learn(
     wanted: Structure,
     tables: Tables,
     ess: float | None,
+    gaps: str | None,
     output: Path | None,
 ) -> None:
     """Fit a network to rows and write it to a model file.
@@ -56,6 +64,9 @@ def learn(
     dirichlet, mle and shrinkage pool the sources if the structure does not mention them, and
     --by-source gives each its own tables. A model string may give the source to some nodes only.
     The file formats of models are those of 'convert'.
+
+    Rows with gaps are all used: tables by EM, a graph that is searched for by the node-average
+    likelihood or structural EM; the summary says which.
 
     \b
     Examples:
@@ -76,10 +87,18 @@ def learn(
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag
     with screen(stderr=True).status("Fitting"):
-        net = cs.fit(dag, table, estimator)
+        net = cs.fit(dag, table, estimator, gaps=_gaps(gaps))
     if output is not None:
         cs.save(net, output)
     summarize(net, table, found, output)
+
+
+def _gaps(name: str | None) -> Gaps | None:
+    """The choice of that name; None leaves it to the library."""
+    import consilience as cs
+
+    choices = {"em": cs.EM, "vb": cs.VariationalBayes, "available": cs.AvailableCases}
+    return None if name is None else choices[name]()
 
 
 def _by_source(dag: cs.DAG, table: cs.Table) -> cs.DAG:

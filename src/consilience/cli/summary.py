@@ -74,7 +74,7 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
     ]
     if not gaps:
         return
-    header = ("family", "rows used", "incomplete", "parent states", "never seen")
+    header = ("family", "complete rows", "incomplete", "parent states", "never seen")
     rows = [
         (
             f"{name} | {', '.join(net[name].parents)}" if net[name].parents else name,
