@@ -46,12 +46,23 @@ def test_what_cannot_be_searched_is_refused_by_name(wrong, error, words):
         cs.learn(TABLE, **wrong)
 
 
-def test_gaps_and_empty_tables_are_refused():
-    gaps = cs.read({"x": ["a", None, "b"], "y": ["a", "b", "b"]})
+def test_rows_with_gaps_are_completed_and_the_score_of_a_graph_refuses_them():
+    gaps = cs.read({"x": [*"aabb" * 5, None], "y": [*"aabb" * 5, "b"]})
+    story = cs.search(gaps)
+    assert len(story.dag.arcs) == 1
+    assert story.judged_by == "BIC(), rows completed by structural EM"
+    assert story.n_rows == {"x": 21, "y": 21}
     with pytest.raises(DataError, match="1 rows have no value of 'x'"):
-        cs.learn(gaps)
-    with pytest.raises(DataError, match="'x'"):
-        cs.score(cs.DAG([("x", "y")]), gaps, cs.BIC())
+        cs.score(story.dag, gaps, cs.BIC())
+
+
+def test_the_record_says_what_judged_the_graph_and_by_how_many_rows():
+    story = cs.search(TABLE, score=cs.BDeu(ess=2))
+    assert story.judged_by == "BDeu(ess=2)"
+    assert story.n_rows == {"x": 40, "y": 40, "z": 40}
+
+
+def test_empty_tables_are_refused():
     empty = cs.read({"x": []}, states={"x": ["a", "b"]})
     with pytest.raises(DataError, match="without rows"):
         cs.learn(empty)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +14,22 @@ from consilience.data.table import Table
 from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
-from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.incomplete.rule import Method, check_gaps, columns_with_gaps, method_for, table_of
+from consilience.incomplete.structural_em import (
+    RESTARTS,
+    StructuralEM,
+    first_graphs,
+    structural_em,
+)
+from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
-from consilience.structure.columns import check_continuous, check_counts, check_spread
+from consilience.structure.columns import check_continuous, check_counts, check_spread, rows_used
 from consilience.structure.scores.likelihood import BIC
-from consilience.structure.scores.score import Score, check_score
+from consilience.structure.scores.score import Score, check_score, takes_gaps
 from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.local import unjudged
@@ -38,6 +47,7 @@ def learn(
     *,
     score: Score | None = None,
     search: Search | None = None,
+    gaps: StructuralEM | None = None,
     require: Iterable[Arc] = (),
     forbid: Iterable[Arc] = (),
     tiers: Iterable[Iterable[str]] = (),
@@ -59,7 +69,9 @@ def learn(
     (('y', 'x'),)
     """
     wanted = {"require": require, "forbid": forbid, "tiers": tiers}
-    return _search(rows, score, search, wanted, seconds, seed, progress, memory_limit, logistic).dag
+    return _search(
+        rows, score, search, gaps, wanted, seconds, seed, progress, memory_limit, logistic
+    ).dag
 
 
 def search(
@@ -67,6 +79,7 @@ def search(
     *,
     score: Score | None = None,
     search: Search | None = None,
+    gaps: StructuralEM | None = None,
     require: Iterable[Arc] = (),
     forbid: Iterable[Arc] = (),
     tiers: Iterable[Iterable[str]] = (),
@@ -78,8 +91,9 @@ def search(
 ) -> SearchResult:
     """The record of a search for the graph of the rows: graph, class, score, trace, why it ended.
 
-    The source is not a variable of the graph. Rows with gaps are refused: families would be judged
-    by different rows.
+    The source is not a variable of the graph. No row with gaps is dropped: structural EM completes
+    them if all variables are discrete; otherwise, or with ``score=PNAL()``, each family is judged
+    by the rows complete for it. ``judged_by``, ``n_rows`` and the notes of the record say it.
 
     Parameters
     ----------
@@ -87,9 +101,13 @@ def search(
         A table or an engine. Discrete variables have tables, continuous ones regressions, one for
         each joint state of their discrete parents.
     score
-        How graphs are judged; ``BIC()`` if not given, on the rows of all sources together.
+        How graphs are judged, on the rows of all sources together; if not given ``BIC()``, or
+        ``PNAL(c=1)`` if there are gaps and continuous variables.
     search
         How graphs are looked through; ``HillClimb()`` if not given.
+    gaps
+        How rows with gaps are completed; ``StructuralEM()`` if not given, unless the score is one
+        for gaps. Without gaps it does nothing.
     require, forbid
         Arcs that the graph must have and must not have, as pairs (from, to).
     tiers
@@ -109,7 +127,9 @@ def search(
         Without it these arcs are left out, and a note says so.
     """
     wanted = {"require": require, "forbid": forbid, "tiers": tiers}
-    return _search(rows, score, search, wanted, seconds, seed, progress, memory_limit, logistic)
+    return _search(
+        rows, score, search, gaps, wanted, seconds, seed, progress, memory_limit, logistic
+    )
 
 
 def score(
@@ -150,7 +170,7 @@ def node_scores(
     found: dict[str, float] = {}
     if tables:
         counts = count(engine, tables, by_source=score.by_source, memory_limit=memory_limit)
-        check_counts(counts)
+        check_counts(counts, gaps=takes_gaps(score))
         found = dict(zip((f.child for f in tables), score.local(counts).tolist(), strict=True))
     if mixed:
         found |= _mixed_scores(engine, dag, mixed, score, memory_limit)
@@ -168,8 +188,8 @@ def _mixed_scores(
     involved = {name for family in families for name in family.variables}
     discrete = [Family(name) for name in sorted(involved - set(strata.names))]
     if discrete:
-        check_counts(count(engine, discrete))
-    check_continuous(engine, strata)
+        check_counts(count(engine, discrete), gaps=takes_gaps(score))
+    check_continuous(engine, strata, gaps=takes_gaps(score))
     scores = MixedScores(engine, strata, score, dag.nodes, memory_limit=memory_limit)
     place = {node: i for i, node in enumerate(dag.nodes)}
     found = {}
@@ -181,10 +201,67 @@ def _mixed_scores(
     return found
 
 
+class _Look(NamedTuple):
+    """Rows, the moments of their continuous variables and the counts of each discrete one."""
+
+    rows: Engine
+    strata: Strata
+    counts: Sequence[Counts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Question:
+    """What is asked of a search apart from the rows and the score."""
+
+    search: Search | None
+    is_patient: bool
+    constraints: Constraints
+    clock: Clock
+    rng: np.random.Generator
+    memory_limit: float
+    logistic: bool
+
+    def found(self, task: Task) -> SearchResult:
+        """The record of the search that was asked for, or of the default one."""
+        default = HillClimb(restarts=PATIENCE) if self.is_patient else HillClimb()
+        return (self.search or default).search(task)
+
+    def look(self, rows: Engine) -> _Look:
+        """The rows with the statistics of each variable alone."""
+        names = self.constraints.names
+        strata = _strata(rows, names, self.memory_limit)
+        discrete = [Family(name) for name in names if name not in strata.names]
+        return _Look(rows, strata, count(rows, discrete) if discrete else [])
+
+    def task(self, look: _Look, score: Score) -> Task:
+        """The task of a search on rows without gaps, or with a score that takes them."""
+        rows, strata, counts = look.rows, look.strata, look.counts
+        gaps = takes_gaps(score)
+        n_rows = 0.0
+        if counts or not strata.names:
+            n_rows = check_counts(counts, gaps=gaps)
+        if strata.names:
+            n_rows = check_continuous(rows, strata, gaps=gaps)
+            if not strata.gaps:
+                check_spread(strata, score)
+        return Task(
+            rows,
+            score,
+            self.constraints,
+            self.rng,
+            self.clock,
+            self.memory_limit,
+            n_rows=n_rows,
+            strata=strata,
+            logistic=self.logistic,
+        )
+
+
 def _search(
     rows: Table | Engine,
     score: Score | None,
     search: Search | None,
+    gaps: StructuralEM | None,
     wanted: dict[str, Iterable[Any]],
     seconds: float | None,
     seed: Seed,
@@ -193,41 +270,78 @@ def _search(
     logistic: bool,
 ) -> SearchResult:
     engine = engine_of(rows)
-    if score is None:
-        score = BIC()
-    if search is None:
-        search = HillClimb() if seconds is None else HillClimb(restarts=PATIENCE)
-    check_score("search", score, engine.schema.variables)
-    _check_search(search)
+    if score is not None:
+        check_score("search", score, engine.schema.variables)
+    if search is not None:
+        _check_search(search)
+    check_gaps(gaps)
     if seconds is not None:
         _check.positive("search", seconds=seconds)
     names = sorted(engine.schema.variables)
     source = engine.schema.source
     constraints = Constraints.of(names, source=None if source is None else source.name, **wanted)
-    strata = _strata(engine, names, memory_limit)
     if not logistic:
-        is_continuous = np.array([name in strata.names for name in names], bool)
+        is_continuous = np.array([engine.schema[name].is_continuous for name in names], bool)
         constraints = without_logistic(constraints, is_continuous)
-    clock = Clock(seconds, progress)
-    discrete = [Family(name) for name in names if name not in strata.names]
-    counts = count(engine, discrete) if discrete else []
-    n_rows = check_counts(counts) if discrete or not names else 0.0
-    if strata.names:
-        n_rows = check_continuous(engine, strata)
-        check_spread(strata, score)
-    rng = _check.generator(seed)
-    task = Task(
-        engine,
-        score,
+    question = _Question(
+        search,
+        seconds is not None,
         constraints,
-        rng,
-        clock,
+        Clock(seconds, progress),
+        _check.generator(seed),
         memory_limit,
-        n_rows=n_rows,
-        strata=strata,
-        logistic=logistic,
+        logistic,
     )
-    return search.search(task)
+    look = question.look(engine)
+    missing = columns_with_gaps(look.counts, look.strata)
+    if not missing:
+        return _over_all_rows(question, look, BIC() if score is None else score)
+    return _despite_gaps(question, look, method_for(engine, missing, score, gaps))
+
+
+def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResult:
+    task = question.task(look, score)
+    found = question.found(task)
+    n_rows = dict.fromkeys(found.dag.nodes, task.n_rows)
+    return replace(found, judged_by=repr(score), n_rows=n_rows)
+
+
+def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchResult:
+    """The record of a search on rows with gaps, by the method that was chosen."""
+    if method.completion is None:
+        found = question.found(question.task(look, method.score))
+        n_rows = rows_used(look.rows, found.dag, memory_limit=question.memory_limit)
+    else:
+        found = _completing(question, look, method.score, method.completion)
+        n_rows = dict.fromkeys(found.dag.nodes, float(table_of(look.rows).total_weight))
+    notes = (method.note(n_rows), *found.notes)
+    return replace(found, judged_by=method.judged_by, n_rows=n_rows, notes=notes)
+
+
+def _completing(
+    question: _Question, look: _Look, score: Score, choice: StructuralEM
+) -> SearchResult:
+    """Structural EM; a search that has a start begins at the current graph."""
+    search: Any = question.search or HillClimb(restarts=RESTARTS)
+    is_climb = hasattr(search, "start")
+
+    def find(completed: Table, dag: DAG) -> SearchResult:
+        begun: Search = replace(search, start=dag) if is_climb else search
+        return begun.search(question.task(question.look(Memory(completed)), score))
+
+    return structural_em(
+        table_of(look.rows),
+        choice,
+        score,
+        first=first_graphs(
+            choice, lambda one: question.task(look, one), getattr(search, "max_parents", None)
+        ),
+        find=find,
+        keep_start=is_climb,
+        clock=question.clock,
+        rng=question.rng,
+        memory_limit=question.memory_limit,
+    )
 
 
 def _check_search(search: object) -> None:

@@ -213,9 +213,13 @@ def test_mistakes_of_a_search_are_one_line_with_the_culprit(rows, options, said)
     assert said in refused("learn", rows, "--structure", "hc", *options)
 
 
-def test_gaps_are_refused_before_the_search(tmp_path):
-    gaps = write(tmp_path, "gaps.csv", "x,y\na,b\n,b\nb,a\n")
-    assert "1 rows have no value of 'x'" in refused("learn", gaps, "--structure", "hc")
+def test_a_search_on_rows_with_gaps_says_what_was_done(tmp_path):
+    gaps = write(tmp_path, "gaps.csv", "x,y\n" + "a,b\nb,a\n" * 10 + ",b\n")
+    text = passed("learn", gaps, "--structure", "hc")
+    assert "by BIC(), rows completed by structural EM" in text
+    assert "Gaps in 'x': structural EM completed the rows" in text
+    text = passed("learn", gaps, "--structure", "hc", "--score", "pnal")
+    assert "each family was judged by the rows complete for it" in text
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as cs
-from consilience.errors import DataError, InputError
+from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.incomplete import structural_em as module
 from consilience.statistics.engines import Batches, Memory
 
@@ -191,6 +191,24 @@ def test_completions_are_drawn_where_there_would_be_too_many(monkeypatch):
     assert again.score == found.score
 
 
+def test_graphs_whose_inference_needs_too_much_memory_are_passed_over(monkeypatch):
+    plain = module._Fitter.fitted
+
+    def fitted(self, dag, start):
+        if len(dag.arcs) > most:
+            raise MemoryLimitError("too large")
+        return plain(self, dag, start)
+
+    monkeypatch.setattr(module._Fitter, "fitted", fitted)
+    most = 1
+    found = cs.search(rows_of(800, 0.2))
+    assert len(found.dag.arcs) <= 1
+    assert any("exceeded the memory limit" in note for note in found.notes)
+    most = -1
+    with pytest.raises(MemoryLimitError, match="too large"):
+        cs.search(rows_of())
+
+
 def test_the_same_seed_gives_the_same_graph_whatever_the_order_of_rows():
     table = rows_of()
     turned = table.take(np.random.default_rng(0).permutation(table.n_rows))
@@ -207,6 +225,17 @@ def test_a_budget_or_an_interrupt_keeps_what_was_reached():
         if text.startswith("structural EM"):
             raise KeyboardInterrupt
 
+    found = cs.search(table, progress=interrupt)
+    assert found.stopped_by == "interrupt"
+    assert found.score == pytest.approx(observed_bic(found.dag, table), rel=1e-6)
+
+
+def test_an_interrupt_while_the_first_graph_is_looked_for_keeps_that_graph():
+    def interrupt(share, text):
+        if text.startswith("score"):
+            raise KeyboardInterrupt
+
+    table = rows_of()
     found = cs.search(table, progress=interrupt)
     assert found.stopped_by == "interrupt"
     assert found.score == pytest.approx(observed_bic(found.dag, table), rel=1e-6)

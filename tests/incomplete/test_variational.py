@@ -105,5 +105,5 @@ def test_fit_takes_it_as_a_choice():
 
 def test_another_prior_is_refused():
     rows = cs.read({"x": ["a", None], "y": ["a", "b"]})
-    with pytest.raises(InputError, match="cs.Dirichlet"):
+    with pytest.raises(InputError, match=r"cs\.Dirichlet"):
         cs.variational(PAIR, rows, cs.MLE())

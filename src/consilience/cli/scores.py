@@ -25,6 +25,8 @@ SCORES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "bdj": ("BDJ", ()),
     "fnml": ("FNML", ()),
     "qnml": ("QNML", ()),
+    "nal": ("NAL", ()),
+    "pnal": ("PNAL", ()),
     "held-out": ("HeldOut", ("ess",)),
     "cross-validated": ("CrossValidated", ("ess",)),
     "bhd": ("BHD", ("ess",)),

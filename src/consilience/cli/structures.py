@@ -109,7 +109,10 @@ structure_options: Final = bundled(
             help="A model file, a model string such as '[A][B|A]', naive-bayes (the default if "
             f"--target is given), tan, or a search: {', '.join(SEARCHES)}.",
         ),
-        score_option("How graphs are judged, bic by default"),
+        score_option(
+            "How graphs are judged, bic by default. Rows with gaps are completed by structural EM, "
+            "except with pnal and nal, which judge each family by its complete rows"
+        ),
         click.option(
             "--max-parents", type=click.IntRange(min=0), help="Most parents that a node may have."
         ),
@@ -187,7 +190,9 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
     if wanted.target is not None:
         raise click.UsageError(f"--target goes with --structure {NAIVE_BAYES} or {TAN} only.")
     search = _search_of(wanted, table)
-    score = score_of(wanted.score or "bic", ess, n_variables=len(table.variables))
+    score = None
+    if wanted.score is not None:
+        score = score_of(wanted.score, ess, n_variables=len(table.variables))
     arcs = {
         option: [_arc(f"--{option}", text, table) for text in getattr(wanted, option)]
         for option in ("require", "forbid")
@@ -206,7 +211,7 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
             logistic=wanted.logistic,
         )
     notes = tuple(note.replace("logistic=True", "--logistic") for note in result.notes)
-    return Found(result.dag, result, repr(score), notes)
+    return Found(result.dag, result, result.judged_by, notes)
 
 
 def _search_of(wanted: Structure, table: cs.Table) -> Search | None:

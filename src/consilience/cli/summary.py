@@ -20,6 +20,7 @@ REASONS = {
     "optimum": "optimum (nothing better was found)",
     "seconds": "seconds (the time was used up)",
     "interrupt": "interrupt",
+    "iterations": "iterations (it was still getting better)",
 }
 
 

@@ -142,16 +142,19 @@ class Batch:
         """
         families = self.tree.distributions
         totals = {name: np.zeros(local.table.shape) for name, local in families.items()}
-        answer, wanted = np.empty(self.n_rows), {} if margins is None else margins
+        answer = np.empty(self.n_rows)
+        wanted = {} if margins is None else margins
         for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
             tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
             own = self._order[rows]
             answer[own] = log_evidence
             self._distribute(group, tables, messages, scales)
             for name, total in totals.items():
-                self._add_family(name, total, group, tables, weights[own])
-            for name, margin_of in wanted.items():
-                margin_of[:, own] = self._posterior(name, group, tables, len(own))
+                found = self._family(name, group, tables, len(own))
+                self._add_family(name, total, group, found @ weights[own])
+                if name in wanted:
+                    n_states = len(wanted[name])
+                    wanted[name][:, own] = found.reshape(-1, n_states, len(own)).sum(axis=0)
         return totals, answer
 
     def upward(self) -> Iterator[Upward]:
@@ -180,25 +183,23 @@ class Batch:
             changed.likelihoods = [likelihoods[name][:, self._order] for name in self._likely]
         return changed
 
-    def _add_family(
-        self, name: str, total: Floats, group: _Group, tables: Floats, weights: Floats
-    ) -> None:
-        """Add a family's weighted posteriors where the states that the group agrees about are."""
+    def _family(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
+        """Posterior of a family in each row: shape (joint states that are left, rows)."""
         tree = self.tree
         clique = tree.family[name]
-        names = (*tree.distributions[name].parents, name)
-        variables = np.array([tree.index[other] for other in names], np.int64)
-        start, stop = group.table_start[clique : clique + 2] * len(weights)
-        found = self._margin(group, clique, variables, tables[start:stop], len(weights)) @ weights
-        first, left = group.states[variables].astype(int), group.sizes[variables].astype(int)
+        start, stop = group.table_start[clique : clique + 2] * n_rows
+        return self._margin(group, clique, self._axes(name), tables[start:stop], n_rows)
+
+    def _add_family(self, name: str, total: Floats, group: _Group, found: Floats) -> None:
+        """Add a family's weighted posteriors where the states that the group agrees about are."""
+        axes = self._axes(name)
+        first, left = group.states[axes].astype(int), group.sizes[axes].astype(int)
         part = total[tuple(slice(a, a + n) for a, n in zip(first, left, strict=True))]
         part += found.reshape(part.shape)
 
-    def _posterior(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
-        v = self.tree.index[name]
-        clique = int(self.tree.home[v])
-        start, stop = group.table_start[clique : clique + 2] * n_rows
-        return self._margin(group, clique, np.array([v]), tables[start:stop], n_rows)
+    def _axes(self, name: str) -> Integers:
+        names = (*self.tree.distributions[name].parents, name)
+        return np.array([self.tree.index[other] for other in names], np.int64)
 
     def _margin(
         self, group: _Group, clique: int, variables: Integers, table: Floats, n_rows: int

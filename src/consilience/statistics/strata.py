@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from consilience.data.variable import Schema
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["MomentRequests", "Strata"]
 
 Given: TypeAlias = tuple[str, ...]
+
+_Key: TypeAlias = tuple[Given, Given, bool]
+"""Continuous variables, discrete ones, and whether sources are kept apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +67,32 @@ class Strata:
         self.names = tuple(names)
         self._engine = engine
         self._memory_limit = memory_limit
-        self._kept: OrderedDict[tuple[Given, bool], Moments] = OrderedDict()
+        self._kept: OrderedDict[_Key, Moments] = OrderedDict()
+        self._n_bytes_kept = 0.0
+
+    @cached_property
+    def gaps(self) -> frozenset[str]:
+        """The continuous variables that are missing in some rows."""
+        if self.by().n_incomplete.sum() == 0:
+            return frozenset()
+        alone = MomentRequests(tuple(self._request(((name,), (), False)) for name in self.names))
+        found = self._engine.gather(alone)
+        return frozenset(one.names[0] for one in found if one.n_incomplete.sum() > 0)
+
+    def of(self, members: Iterable[str], given: Given, *, by_source: bool = False) -> Moments:
+        """The moments over the rows in which these continuous variables and ``given`` are known.
+
+        Variables without gaps are there too, so that families share what is the same.
+        """
+        left_out = self.gaps - {*members}
+        names = tuple(name for name in self.names if name not in left_out)
+        return self._by((names, given, by_source))
 
     def by(self, given: Given = (), *, by_source: bool = False) -> Moments:
         """The moments of all continuous variables by the joint states of some discrete ones."""
-        key = given, by_source
+        return self._by((self.names, given, by_source))
+
+    def _by(self, key: _Key) -> Moments:
         if key not in self._kept:
             self._keep([key], [self._engine.gather(self._request(key))])
         self._kept.move_to_end(key)
@@ -75,10 +100,10 @@ class Strata:
 
     def prepare(self, wanted: Iterable[Given], *, by_source: bool = False) -> None:
         """Ask for several together, which reads the rows once; what is too large is left out."""
-        keys: list[tuple[Given, bool]] = []
+        keys: list[_Key] = []
         room = self._memory_limit
         for given in dict.fromkeys(wanted):
-            key = given, by_source
+            key = self.names, given, by_source
             size = self._n_bytes(key)
             if key not in self._kept and size <= room:
                 room -= size
@@ -87,26 +112,28 @@ class Strata:
             requests = MomentRequests(tuple(map(self._request, keys)))
             self._keep(keys, self._engine.gather(requests))
 
-    def _request(self, key: tuple[Given, bool]) -> MomentRequest:
-        return MomentRequest(self.names, *key, self._memory_limit)
+    def _request(self, key: _Key) -> MomentRequest:
+        return MomentRequest(*key, self._memory_limit)
 
-    def _n_bytes(self, key: tuple[Given, bool]) -> float:
-        given, by_source = key
+    def _n_bytes(self, key: _Key) -> float:
+        names, given, by_source = key
         source = self._engine.schema.source
         n_sources = source.n_states if by_source and source is not None else 1
         n_states = parent_states_of([self._engine.schema[name] for name in given])
-        return 8.0 * n_sources * n_states * (len(self.names) + 1) ** 2
+        return 8.0 * n_sources * n_states * (len(names) + 1) ** 2
 
-    def _keep(self, keys: Sequence[tuple[Given, bool]], found: list[Moments]) -> None:
+    def _keep(self, keys: Sequence[_Key], found: list[Moments]) -> None:
         """Keep what is new, and let go of what was not asked for the longest if it is too much.
 
-        The moments without states stay.
+        The moments of all variables without states stay.
         """
         self._kept.update(zip(keys, found, strict=True))
-        n_bytes = sum(map(self._n_bytes, self._kept))
+        self._n_bytes_kept += sum(map(self._n_bytes, keys))
+        if self._n_bytes_kept <= self._memory_limit:
+            return
         for key in list(self._kept)[: -len(keys)]:
-            if n_bytes <= self._memory_limit:
+            if self._n_bytes_kept <= self._memory_limit:
                 return
-            if key[0]:
-                n_bytes -= self._n_bytes(key)
+            if key[0] != self.names or key[1]:
+                self._n_bytes_kept -= self._n_bytes(key)
                 del self._kept[key]

@@ -2,7 +2,7 @@
 
 Rows that are there, values that are there, and continuous columns that vary on their own: a column
 that is constant, or a linear function of others, would have a likelihood without bound. Scores on
-different rows cannot be compared, hence no gaps.
+different rows cannot be compared, hence no gaps, unless the score is made for them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import numpy as np
 
 from consilience import _check
 from consilience.errors import DataError
+from consilience.graph.dag import DAG
 from consilience.kernels.regressions import COLLINEAR
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
-from consilience.statistics.gather import moments
+from consilience.statistics.gather import count, moments
 from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.gaussian import unbounded
 from consilience.structure.scores.score import Score
 
-__all__ = ["check_continuous", "check_counts", "check_spread"]
+__all__ = ["check_continuous", "check_counts", "check_spread", "rows_used"]
 
 ROUNDING = 1e-14
 """A column whose standard deviation is no more than this share of its mean is constant."""
@@ -32,26 +33,31 @@ SMALL_WEIGHT = 1e-6
 """A standardised coefficient below it is rounding."""
 
 
-def check_counts(counts: Sequence[Counts]) -> float:
-    """Refuse a table without rows, and gaps; return the weight of the rows."""
+def check_counts(counts: Sequence[Counts], *, gaps: bool = False) -> float:
+    """Refuse a table without rows, and gaps unless allowed; return the weight of the rows."""
     if not counts or counts[0].n_rows.sum() == 0:
         raise DataError("a graph cannot be judged on a table without rows.")
-    _refuse_gaps({one.child.name: float(one.n_incomplete.sum()) for one in counts})
+    if not gaps:
+        _refuse_gaps({one.child.name: float(one.n_incomplete.sum()) for one in counts})
     return float(counts[0].n_rows.sum()) / counts[0].scale
 
 
-def check_continuous(engine: Engine, strata: Strata) -> float:
-    """Refuse no rows, gaps and columns without spread; return the weight of the rows."""
+def check_continuous(engine: Engine, strata: Strata, *, gaps: bool = False) -> float:
+    """Refuse no rows, columns without spread, and gaps unless allowed; return the rows' weight."""
     found = strata.by()
     n_rows = float(found.n_rows.sum())
     if n_rows == 0:
         raise DataError("a graph cannot be judged on a table without rows.")
-    if found.n_incomplete.sum() > 0:
+    if found.n_incomplete.sum() > 0 and not gaps:
         alone = {name: moments(engine, [name]) for name in strata.names}
         _refuse_gaps({name: float(one.n_incomplete.sum()) for name, one in alone.items()})
-    for i, name in enumerate(strata.names):
-        mean = float(found.mean[0, 0, i])
-        if found.scatter[0, 0, i, i] <= n_rows * (ROUNDING * mean) ** 2:
+    for name in strata.names:
+        known = strata.of([name], ())
+        i = known.names.index(name)
+        mean, weight = float(known.mean[0, 0, i]), float(known.weight.sum())
+        if weight == 0:
+            raise DataError(f"column {name!r} has no value in any row. Leave it out.", column=name)
+        if known.scatter[0, 0, i, i] <= weight * (ROUNDING * mean) ** 2:
             raise DataError(
                 f"column {name!r} is constant ({mean:g} in every row); a continuous variable needs "
                 "a variance. Leave it out, or read it with discrete=.",
@@ -74,13 +80,33 @@ def check_spread(strata: Strata, score: Score) -> None:
         raise unbounded(_smallest(strata, whole.families[int(np.isposinf(values).argmax())]))
 
 
+def rows_used(engine: Engine, dag: DAG, *, memory_limit: float) -> dict[str, float]:
+    """For each node, the weight of the rows that are complete for its family."""
+    variables = engine.schema.variables
+    families = [Family(node, dag.parents(node)) for node in dag.nodes]
+    continuous = {
+        one.child: [name for name in one.variables if variables[name].is_continuous]
+        for one in families
+    }
+    plain = [one for one in families if not continuous[one.child]]
+    counts = count(engine, plain, memory_limit=memory_limit) if plain else []
+    found = {one.child.name: float(one.n_complete.sum()) for one in counts}
+    for one in families:
+        names = continuous[one.child]
+        if names:
+            by = [name for name in one.variables if name not in names]
+            found[one.child] = float(moments(engine, names, by=by).weight.sum())
+    return {node: found[node] for node in dag.nodes}
+
+
 def _refuse_gaps(gaps: Mapping[str, float]) -> None:
     columns = [name for name, n in gaps.items() if n > 0]
     if columns:
         raise DataError(
             f"{gaps[columns[0]]:g} rows have no value of {columns[0]!r} (gaps in "
-            f"{_check.listed(columns)}); families would be judged by different rows. Read the "
-            "table without these columns or rows, or fill the gaps first.",
+            f"{_check.listed(columns)}); families would be judged by different rows. Use a "
+            "score for gaps, cs.PNAL() or cs.NAL(), or cs.learn, which completes rows; or read the "
+            "table without these columns or rows.",
             column=columns[0],
         )
 

@@ -5,6 +5,7 @@ from consilience.structure.scores.bge import BGe
 from consilience.structure.scores.custom import CustomScore
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.nml import FNML, QNML
+from consilience.structure.scores.node_average import NAL, PNAL
 from consilience.structure.scores.predictive import CrossValidated, HeldOut
 from consilience.structure.scores.priors import MAP, ArcPrior, UniformPrior, VariableSelection
 from consilience.structure.scores.sources import BHD, PerSource
@@ -18,6 +19,8 @@ __all__ = [
     "FNML",
     "K2",
     "MAP",
+    "NAL",
+    "PNAL",
     "QNML",
     "ArcPrior",
     "BDe",

@@ -29,14 +29,15 @@ class LogisticBatch:
         Of each family at its fit.
     n_free_parameters
         Of each family.
-    n_rows
-        Weight of the rows of each fit.
+    n_rows, n_incomplete
+        Weight of the rows of each fit, and of those in which a variable of the family is missing.
     """
 
     families: Sequence[Family]
     log_likelihood: Floats
     n_free_parameters: Integers
     n_rows: Floats
+    n_incomplete: Floats
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -52,6 +53,7 @@ class LogisticBatch:
             np.array([fit.log_likelihood for fit in fits]),
             np.array([fit.distribution.n_parameters for fit in fits], np.int64),
             np.array([fit.n_rows for fit in fits]),
+            np.array([fit.n_incomplete for fit in fits]),
         )
 
     @property

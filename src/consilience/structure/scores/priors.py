@@ -28,6 +28,7 @@ from consilience.structure.scores.score import (
     batch_of,
     check_score,
     check_variables,
+    takes_gaps,
 )
 
 __all__ = ["MAP", "ArcPrior", "GraphPrior", "UniformPrior", "VariableSelection"]
@@ -171,6 +172,11 @@ class MAP:
     def by_source(self) -> bool:
         """Whether the score is."""
         return self.score.by_source
+
+    @property
+    def needs_complete_rows(self) -> bool:
+        """Whether the score does."""
+        return not takes_gaps(self.score)
 
     @property
     def refusal(self) -> Callable[[Family], str]:

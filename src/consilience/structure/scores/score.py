@@ -32,6 +32,7 @@ __all__ = [
     "check_variables",
     "child_of",
     "tables_of",
+    "takes_gaps",
     "whole_counts",
 ]
 
@@ -72,6 +73,15 @@ class Refusing(Protocol):
     def refusal(self) -> Callable[[Family], str]:
         """Why the score of this family is minus infinity, and what to do about it."""
         ...
+
+
+def takes_gaps(score: object) -> bool:
+    """Whether a score judges families of different rows, each by those complete for it.
+
+    Such a score has a class attribute ``needs_complete_rows`` that is False. All others compare
+    families over the same rows only.
+    """
+    return not getattr(score, "needs_complete_rows", True)
 
 
 def check_score(owner: str, score: object, variables: Collection[str] | None = None) -> None:

@@ -53,6 +53,7 @@ from consilience.structure.scores.score import (
     Score,
     check_score,
     child_of,
+    takes_gaps,
     whole_counts,
 )
 
@@ -102,6 +103,11 @@ class PerSource:
     def score_equivalent(self) -> bool:
         """Whether the score of one source is."""
         return self.score.score_equivalent
+
+    @property
+    def needs_complete_rows(self) -> bool:
+        """Whether the score of one source does."""
+        return not takes_gaps(self.score)
 
     @property
     def refusal(self) -> Callable[[Family], str]:

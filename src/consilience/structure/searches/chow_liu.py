@@ -26,6 +26,8 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError, MemoryLimitError
 from consilience.structure.scores.likelihood import LogLikelihood
+from consilience.structure.scores.node_average import NAL
+from consilience.structure.scores.score import takes_gaps
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import tie_of
 from consilience.structure.searches.story import Story, beat, told
@@ -122,7 +124,7 @@ def _information(task: Task) -> Floats:
     """What an arc between two nodes gains in log-likelihood; nothing if one has one state only."""
     scores = LocalScores(
         task.engine,
-        LogLikelihood(),
+        NAL() if takes_gaps(task.score) else LogLikelihood(),
         task.constraints,
         max_parents=1,
         memory_limit=task.memory_limit,

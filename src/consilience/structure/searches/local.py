@@ -21,7 +21,7 @@ from consilience.statistics.marginals import Marginals
 from consilience.statistics.request import CountRequest, Engine
 from consilience.statistics.strata import Strata
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
-from consilience.structure.scores.score import Score
+from consilience.structure.scores.score import Score, takes_gaps
 from consilience.structure.searches.classes import bits
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.mixed import MixedScores
@@ -166,6 +166,8 @@ class LocalScores:
             return lambda masks: self._mixed.parts(child, candidates, masks)
         if self._is_mixed[child]:
             return lambda masks: self._parts(child, candidates, masks)
+        if takes_gaps(self._score):  # sums of a larger family lack the rows with gaps in the rest
+            return lambda masks: self._by_own_rows(child, candidates, masks)
         family = Family(self.names[child], tuple(self.names[i] for i in candidates))
         request = CountRequest((family,), self._score.by_source, self._memory_limit)
         marginals = Marginals(self._engine.gather(request)[0])
@@ -242,6 +244,16 @@ class LocalScores:
         for start in range(0, len(masks), NODES_A_REQUEST):
             some = masks[start : start + NODES_A_REQUEST].tolist()
             yield self.several(child, [sum(1 << candidates[v] for v in bits(one)) for one in some])
+
+    def _by_own_rows(
+        self, child: int, candidates: Sequence[int], masks: Integers
+    ) -> Iterator[Floats]:
+        for start in range(0, len(masks), FAMILIES_A_REQUEST):
+            some = masks[start : start + FAMILIES_A_REQUEST].tolist()
+            sets = [sum(1 << candidates[v] for v in bits(one)) for one in some]
+            yield self.several(child, sets)
+            for parents in sets:
+                self._known.pop((child, parents), None)
 
     def _judged(self, batch: CountBatch) -> Floats:
         self._n_tables += len(batch)

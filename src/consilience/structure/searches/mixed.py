@@ -4,17 +4,21 @@ Families of a continuous child with the same discrete parents are regressions fr
 (``statistics/strata.py``): they are judged together, and the rows are read once for each set of
 discrete parents. Families of a discrete child with continuous parents are fitted by logistic
 regression.
+
+A score that takes gaps judges each family by the moments over the rows that are complete for it;
+families with the same discrete parents and the same incomplete variables still share theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 
 from consilience import _check
 from consilience._typing import Bools, Floats, Integers
-from consilience.errors import ConsilienceError, MemoryLimitError
+from consilience.errors import ConsilienceError, DataError, MemoryLimitError
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.regressions import RegressionBatch
@@ -22,7 +26,7 @@ from consilience.statistics.request import Engine
 from consilience.statistics.strata import Given, Strata
 from consilience.structure.scores.gaussian import too_few_rows, unbounded
 from consilience.structure.scores.logistic import LogisticBatch
-from consilience.structure.scores.score import Score
+from consilience.structure.scores.score import Refusing, Score, takes_gaps
 from consilience.structure.searches.classes import bit_matrix, bits
 
 __all__ = ["MixedScores"]
@@ -60,6 +64,7 @@ class MixedScores:
         self._engine, self._strata, self._score = engine, strata, score
         self._names = tuple(names)
         self._memory_limit = memory_limit
+        self._has_own_rows = takes_gaps(score)
         self._mask = sum(1 << int(i) for i in np.flatnonzero(self.is_continuous))
         place = {name: i for i, name in enumerate(strata.names)}
         self._place = np.array([place.get(name, -1) for name in names], np.int64)
@@ -72,18 +77,26 @@ class MixedScores:
         """Scores of a child with several sets of parents; minus infinity where there is none."""
         if not self.is_continuous[child]:
             return self._logistic(child, sets)
+        if self._has_own_rows:
+            return self._by_own_rows(child, sets)
         return self._regressions(child, bit_matrix(sets, len(self._names)))
 
     def parts(self, child: int, candidates: Sequence[int], masks: Integers) -> Iterator[Floats]:
         """Scores of a continuous child with very many sets, whose bits stand for candidates."""
         for start in range(0, len(masks), SETS_A_PART):
             some = masks[start : start + SETS_A_PART]
+            if self._has_own_rows:
+                sets = [_mask_of(candidates[v] for v in bits(one)) for one in some.tolist()]
+                yield self._by_own_rows(child, sets)
+                continue
             chosen = np.zeros((len(some), len(self._names)), bool)
             chosen[:, list(candidates)] = some[:, None] >> np.arange(len(candidates)) & 1
             yield self._regressions(child, chosen)
 
     def toggled(self, child: int, parents: int, candidates: Integers) -> Floats:
         """Scores of a continuous child with each variable added or taken, by number."""
+        if self._has_own_rows:
+            return self._toggled_by_own_rows(child, parents, candidates.tolist())
         inside, given = list(bits(parents & self._mask)), list(bits(parents & ~self._mask))
         is_inside = self.is_continuous[candidates]
         more, others = candidates[is_inside], candidates[~is_inside].tolist()
@@ -101,6 +114,8 @@ class MixedScores:
 
         Each with its child, parents and candidates.
         """
+        if self._has_own_rows:
+            return
         wanted: list[Given] = [()]
         for _, parents, candidates in families:
             given = set(bits(parents & ~self._mask))
@@ -117,7 +132,13 @@ class MixedScores:
                 f"limit of {_check.bytes_text(self._memory_limit)}. Raise memory_limit.",
                 family=family,
             )
-        moments = self._strata.by(by_source=self._score.by_source)
+        if self._has_own_rows and not self.is_continuous[child]:
+            return DataError(cast("Refusing", self._score).refusal(family), family=family)
+        by_source = self._score.by_source
+        if self._has_own_rows:
+            moments = self._strata.of(*self._split(child, parents), by_source=by_source)
+        else:
+            moments = self._strata.by(by_source=by_source)
         return too_few_rows(family, float(moments.weight.sum(axis=1).min()))
 
     def _around(
@@ -159,6 +180,30 @@ class MixedScores:
             values[rows] = self._judged(RegressionBatch(moments, whole, children, starts, parents))
         return values
 
+    def _toggled_by_own_rows(self, child: int, parents: int, candidates: list[int]) -> Floats:
+        values = np.full(len(self._names), -np.inf)
+        changed = [*bits(parents), *candidates]
+        sets = [parents, *(parents ^ 1 << i for i in changed)]
+        values[[child, *changed]] = self._by_own_rows(child, sets)
+        return values
+
+    def _by_own_rows(self, child: int, sets: Sequence[int]) -> Floats:
+        """Scores of a continuous child, each family by the rows that are complete for it."""
+        groups: dict[tuple[frozenset[str], Given], list[int]] = {}
+        for place, parents in enumerate(sets):
+            members, given = self._split(child, parents)
+            groups.setdefault((self._strata.gaps & {*members}, given), []).append(place)
+        values = np.full(len(sets), -np.inf)
+        for (incomplete, given), places in groups.items():
+            families = [self._family(child, sets[place]) for place in places]
+            try:
+                moments = self._strata.of(incomplete, given, by_source=self._score.by_source)
+            except MemoryLimitError:
+                self.too_large |= {(child, sets[place]) for place in places}
+                continue
+            values[places] = self._judged(RegressionBatch.of(moments, families))
+        return values
+
     def _logistic(self, child: int, sets: Sequence[int]) -> Floats:
         """Scores of a discrete child, fitted together; in halves where they are too large."""
         families = [self._family(child, parents) for parents in sets]
@@ -188,6 +233,11 @@ class MixedScores:
             elif not np.isfinite(value):
                 raise unbounded(family)
         return values
+
+    def _split(self, child: int, parents: int) -> tuple[Given, Given]:
+        """Names of the continuous variables of a family, and of its discrete parents."""
+        inside = self._given([child, *bits(parents & self._mask)])
+        return inside, self._given(bits(parents & ~self._mask))
 
     def _given(self, numbers: Iterable[int]) -> Given:
         return tuple(self._names[i] for i in sorted(numbers))

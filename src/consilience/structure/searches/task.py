@@ -8,13 +8,13 @@ variable ``i``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.statistics.request import Engine
@@ -51,18 +51,22 @@ class SearchResult:
     cpdag
         Its equivalence class.
     score
-        Score of the graph: the sum over its families.
+        Score of the graph: the sum over its families. For structural EM that of what was observed.
     trace
         What was reached on the way, best last.
     n_scored
         Number of families that were scored.
     stopped_by
-        Why the search ended: ``"optimum"`` (of its kind: local or exact), ``"seconds"`` or
-        ``"interrupt"``.
+        Why the search ended: ``"optimum"`` (of its kind: local or exact), ``"seconds"``,
+        ``"interrupt"``, or ``"iterations"`` of structural EM.
     seconds
         Time it took.
     notes
         What the reader should know, such as families left out because they were too large.
+    judged_by
+        The score in words, and how rows with gaps were dealt with if there are any.
+    n_rows
+        For each node, the weight of the rows by which its family was judged.
     """
 
     dag: DAG
@@ -73,6 +77,11 @@ class SearchResult:
     stopped_by: str
     seconds: float
     notes: tuple[str, ...] = ()
+    judged_by: str = ""
+    n_rows: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,122 @@
+"""What is done about gaps when a graph is searched for, and the words for it.
+
+- A score made for gaps (``PNAL()``, ``NAL()``) judges each family by the rows complete for it.
+- With any other score structural EM completes the rows.
+- Without a score it is structural EM with BIC if all variables are discrete and all rows in memory,
+  and PNAL otherwise: at the price of 0.25 for tables, and of 1 with continuous variables, since the
+  log density of a regression varies more from row to row than the log probability of a state.
+
+Structural EM is the more exact by far wherever it can be had (``docs/scores.md`` has the table).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from consilience import _check
+from consilience.data.table import Table
+from consilience.errors import DataError, InputError
+from consilience.incomplete.structural_em import StructuralEM
+from consilience.statistics.counts import Counts
+from consilience.statistics.engines.memory import Memory
+from consilience.statistics.request import Engine
+from consilience.statistics.strata import Strata
+from consilience.structure.scores.likelihood import BIC
+from consilience.structure.scores.node_average import PNAL
+from consilience.structure.scores.score import Score, takes_gaps
+
+__all__ = ["Method", "check_gaps", "columns_with_gaps", "method_for", "table_of"]
+
+
+PRICE_OF_TABLES, PRICE_OF_REGRESSIONS = 0.25, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How graphs are judged despite gaps.
+
+    Attributes
+    ----------
+    score
+        The score.
+    completion
+        How rows are completed first; None if the score takes gaps as they are.
+    missing
+        The columns with gaps.
+    """
+
+    score: Score
+    completion: StructuralEM | None
+    missing: tuple[str, ...]
+
+    @property
+    def judged_by(self) -> str:
+        """The score in words, and what was done about gaps."""
+        if self.completion is None:
+            return f"{self.score!r}, each family by the rows complete for it"
+        return f"{self.score!r}, rows completed by structural EM"
+
+    def note(self, n_rows: Mapping[str, float]) -> str:
+        """What was done, and how many rows each family had, in a sentence or two."""
+        where = f"Gaps in {_check.listed(self.missing)}"
+        if self.completion is not None:
+            return (
+                f"{where}: structural EM completed the rows, so that each family had all "
+                f"{max(n_rows.values(), default=0):g} of them. It takes values to be missing at "
+                "random."
+            )
+        used = ", ".join(f"{node!r} {n:g}" for node, n in n_rows.items())
+        return (
+            f"{where}: each family was judged by the rows complete for it ({used}). That takes "
+            "values to be missing completely at random."
+        )
+
+
+def check_gaps(gaps: object) -> None:
+    """Refuse what is not a choice of what to do about gaps."""
+    if gaps is not None and not isinstance(gaps, StructuralEM):
+        raise InputError(
+            f"gaps must be cs.StructuralEM(), got {gaps!r}. For the node-average likelihood give "
+            "the score cs.PNAL().",
+            parameter="gaps",
+        )
+
+
+def columns_with_gaps(counts: Sequence[Counts], strata: Strata) -> tuple[str, ...]:
+    """The variables that are missing in some rows, from counts of each alone and from moments."""
+    found = [one.child.name for one in counts if one.n_incomplete.sum() > 0]
+    return tuple(sorted([*found, *(strata.gaps if strata.names else ())]))
+
+
+def method_for(
+    engine: Engine, missing: Sequence[str], score: Score | None, gaps: StructuralEM | None
+) -> Method:
+    """The method for rows with gaps in these columns, by the rule at the top of this module."""
+    variables = engine.schema.variables
+    continuous = [name for name in variables if variables[name].is_continuous]
+    if gaps is None and score is not None and takes_gaps(score):
+        return Method(score, None, tuple(missing))
+    if gaps is None and score is None and (continuous or not isinstance(engine, Memory)):
+        price = PNAL(c=PRICE_OF_REGRESSIONS if continuous else PRICE_OF_TABLES)
+        return Method(price, None, tuple(missing))
+    if continuous:
+        raise DataError(
+            f"{missing[0]!r} has gaps, and {continuous[0]!r} is continuous: rows with continuous "
+            "variables are not completed yet. Use a score for gaps, cs.PNAL(), or read the columns "
+            "with discretize=.",
+            column=missing[0],
+        )
+    table_of(engine)
+    return Method(score or BIC(), gaps or StructuralEM(), tuple(missing))
+
+
+def table_of(engine: Engine) -> Table:
+    """The rows of an engine in memory."""
+    if not isinstance(engine, Memory):
+        raise InputError(
+            f"structural EM completes rows in memory, which {type(engine).__name__} has not. Give "
+            "a table, or use a score for gaps: cs.PNAL().",
+            parameter="rows",
+        )
+    return engine.table
