@@ -1,0 +1,1 @@
+"""Hidden variables: latent classes, numbers of hidden states, influence between models."""

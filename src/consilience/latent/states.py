@@ -1,0 +1,278 @@
+r"""The number of states of a hidden node, and its distributions, anywhere in a given graph.
+
+For each number of states the network is learned by EM from several starts and judged by one of
+
+- BIC, :math:`\log L - \tfrac12 d \log N`, or AIC, :math:`\log L - d`, of the observed rows
+  (:math:`d` free parameters);
+- the lower bound of variational Bayes, which weighs fit against size by itself;
+- the log-likelihood of rows held out, each fold in turn.
+
+A hidden node between observed parents and children is the case of Yamazaki and Motomura; a hidden
+root with all observed variables as children is a latent class model
+(:func:`consilience.latent_classes`). What is hidden can be found only up to the names of its states
+(:mod:`consilience.incomplete.canonical`) and only as far as the graph allows: a hidden node with a
+single observed neighbor, say, has no distribution that rows could tell.
+
+References
+----------
+K. Yamazaki, Y. Motomura (2019). Hidden node detection between observable nodes based on Bayesian
+clustering. Entropy 21.
+G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats, Integers, Seed
+from consilience.data.table import Table
+from consilience.errors import GraphError, InputError
+from consilience.graph.dag import DAG
+from consilience.incomplete.canonical import canonical
+from consilience.incomplete.em import EM, Convergence, em
+from consilience.incomplete.hidden import Hidden, with_hidden
+from consilience.incomplete.variational import VariationalBayes, variational
+from consilience.network.network import Network
+from consilience.parameters.dirichlet import Dirichlet
+from consilience.structure.scores.likelihood import AIC, BIC
+from consilience.structure.scores.predictive import CrossValidated
+from consilience.structure.searches.task import Clock, Progress
+
+__all__ = ["Criterion", "HiddenStates", "TriedStates", "hidden_states"]
+
+Criterion: TypeAlias = BIC | AIC | VariationalBayes | CrossValidated
+"""What numbers of states can be judged by."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TriedStates:
+    """One number of states: its network, and how it did.
+
+    Attributes
+    ----------
+    n_states
+        Number of states of the hidden node.
+    value
+        What the criterion says; higher is better.
+    log_likelihood
+        Of the observed rows, under the network.
+    network
+        Learned from all rows.
+    """
+
+    n_states: int
+    value: float
+    log_likelihood: float
+    network: Network
+
+    def __repr__(self) -> str:
+        return (
+            f"TriedStates({self.n_states} states: {self.value:.6g}, log-likelihood "
+            f"{self.log_likelihood:.6g}, {self.network.n_parameters} parameters)"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenStates:
+    """A hidden node whose number of states was chosen, and all that was tried.
+
+    Attributes
+    ----------
+    network
+        The network with the number of states that the criterion prefers.
+    node
+        The hidden node.
+    n_states
+        Number of its states.
+    criterion
+        By what they were judged.
+    tried
+        All numbers of states, in the order asked for.
+    entropy
+        Mean over the rows of the entropy of the hidden node's posterior, in nats: 0 if every row is
+        sure of its state.
+    """
+
+    network: Network
+    node: str
+    n_states: int
+    criterion: Criterion
+    tried: tuple[TriedStates, ...]
+    entropy: float
+
+    def memberships(self, table: Table) -> Floats:
+        """The posterior of the hidden node in every row, shape (rows, states)."""
+        return self.network.posteriors(table, self.node)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{one.n_states}: {one.value:.6g}" for one in self.tried)
+        return f"HiddenStates({self.node!r} with {self.n_states} states; {values})"
+
+
+def hidden_states(
+    dag: DAG,
+    table: Table,
+    node: str,
+    numbers: int | Iterable[int],
+    *,
+    criterion: Criterion | None = None,
+    estimator: Dirichlet | None = None,
+    choice: EM | None = None,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> HiddenStates:
+    """A hidden node of a given graph with as many states as the rows speak for.
+
+    Missing values of the other nodes are allowed and summed out.
+
+    Parameters
+    ----------
+    dag
+        A graph; all its nodes but the hidden one are columns of the table.
+    table
+        The rows.
+    node
+        The hidden node.
+    numbers
+        Numbers of states to try; a single one is taken as it is.
+    criterion
+        ``BIC()`` if not given; or ``AIC()``, ``VariationalBayes()``, ``CrossValidated(folds=5)``,
+        whose ``ess`` is the size of the prior of the folds.
+    estimator
+        How expected counts become tables, and the prior of variational Bayes; ``Dirichlet(ess=1)``
+        if not given.
+    choice
+        How EM climbs; ``EM()`` if not given, which tries ten starts for each number of states.
+    seed
+        Of the starts and the folds.
+    progress
+        Called with the share done and a text.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> rows = cs.read({name: ["no", "yes"] * 30 for name in ("x", "y", "z")})
+    >>> dag = cs.DAG([("H", "x"), ("H", "y"), ("H", "z")])
+    >>> cs.hidden_states(dag, rows, "H", [1, 2, 3]).n_states
+    2
+    """
+    asked = [numbers] if isinstance(numbers, int | np.integer) else list(numbers)
+    _check_question(dag, table, node, asked)
+    judge = BIC() if criterion is None else criterion
+    if not isinstance(judge, Criterion):
+        raise InputError(
+            "hidden_states: criterion must be BIC(), AIC(), VariationalBayes() or "
+            f"CrossValidated(), got {judge!r}.",
+            parameter="criterion",
+        )
+    prior = Dirichlet(ess=1) if estimator is None else estimator
+    rng, clock = _check.generator(seed), Clock(None, progress)
+    order = rng.permutation(table.n_rows)
+    tried = []
+    for i, n_states in enumerate(asked):
+        clock.tell(i / len(asked), partial(str, f"{n_states} states"))
+        tried.append(_Task(dag, table, {node: n_states}, prior, choice, rng, order).tried(judge))
+    best = max(tried, key=lambda one: one.value)
+    posterior = best.network.posteriors(table, node)
+    return HiddenStates(
+        best.network, node, best.n_states, judge, tuple(tried), _entropy(posterior, table)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """One number of states."""
+
+    dag: DAG
+    table: Table
+    hidden: Hidden
+    estimator: Dirichlet
+    choice: EM | None
+    rng: np.random.Generator
+    order: Integers
+
+    def tried(self, judge: Criterion) -> TriedStates:
+        """The network with this number of states, judged."""
+        if isinstance(judge, VariationalBayes):
+            told = variational(
+                self.dag,
+                self.table,
+                self.estimator,
+                hidden=self.hidden,
+                choice=judge,
+                seed=self.rng,
+            )
+            if told.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            net = canonical(told.network, self.hidden)
+            return self._told(net, self._log_likelihood(net, self.table), told.bound)
+        found = self._em(self.table, self.estimator)
+        net, log_likelihood = canonical(found.network, self.hidden), found.log_likelihood
+        if isinstance(judge, CrossValidated):
+            return self._told(net, log_likelihood, self._left_out(judge))
+        n_rows = max(float(self.table.total_weight), 1.0)
+        price = 1.0 if isinstance(judge, AIC) else 0.5 * np.log(n_rows)
+        return self._told(net, log_likelihood, log_likelihood - price * net.n_parameters)
+
+    def _left_out(self, judge: CrossValidated) -> float:
+        """Log-likelihood of each fold under what the others teach."""
+        if self.table.n_rows < judge.folds:
+            raise InputError(
+                f"CrossValidated: {self.table.n_rows} rows cannot be split into {judge.folds} "
+                "folds.",
+                parameter="folds",
+            )
+        fold = self.order % judge.folds  # the same folds for every number of states
+        total, estimator = 0.0, Dirichlet(ess=judge.ess)
+        for i in range(judge.folds):
+            net = self._em(self.table.take(fold != i), estimator).network
+            total += self._log_likelihood(net, self.table.take(fold == i))
+        return total
+
+    def _em(self, rows: Table, estimator: Dirichlet) -> Convergence:
+        found = em(self.dag, rows, estimator, hidden=self.hidden, choice=self.choice, seed=self.rng)
+        if found.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        return found
+
+    def _log_likelihood(self, net: Network, rows: Table) -> float:
+        values = net.log_likelihood(with_hidden(rows, self.dag, self.hidden))
+        return float(values.sum() if rows.weights is None else rows.weights @ values)
+
+    def _told(self, net: Network, log_likelihood: float, value: float) -> TriedStates:
+        [n_states] = [states for states in self.hidden.values() if isinstance(states, int)]
+        return TriedStates(n_states, float(value), float(log_likelihood), net)
+
+
+def _entropy(posterior: Floats, table: Table) -> float:
+    safe = np.where(posterior > 0, posterior, 1.0)
+    each = -(posterior * np.log(safe)).sum(axis=1)
+    weights = None if table.weights is None else table.weights
+    return float(np.average(each, weights=weights))
+
+
+def _check_question(dag: DAG, table: Table, node: str, numbers: list[int]) -> None:
+    if not isinstance(dag, DAG):
+        raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
+    _check.known("node", [node], dag.nodes)
+    if node in table.schema:
+        raise InputError(
+            f"hidden_states: {node!r} is a column of the table; a hidden node is one that the "
+            "table does not have.",
+            variable=node,
+        )
+    if not (dag.parents(node) or dag.children(node)):
+        raise GraphError(
+            f"hidden_states: {node!r} has no arcs, so that no row says anything about it.",
+            node=node,
+        )
+    if not numbers:
+        raise InputError("hidden_states: there is no number to try.", parameter="numbers")
+    for number in numbers:
+        _check.whole("hidden_states", at_least=1, numbers=number)

@@ -1,0 +1,96 @@
+"""The climb of EM or variational Bayes (extra ``plot``): what was reached after each step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Floats
+from consilience.errors import InputError
+from consilience.incomplete.em import Convergence
+from consilience.incomplete.variational import VariationalResult
+from consilience.show.picture import COLORS, STATE_COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_convergence"]
+
+N_MARKED = 60  # longer climbs are drawn as a line without dots
+ROOM = 0.05  # between the end of the line and the marks of the starts, as a share of the steps
+
+
+def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = None) -> Axes:
+    """The objective against the step, and where the other starts ended.
+
+    The line is the climb of the best start. If there were several, a bar right of its end marks
+    what each of them reached: bars that lie apart are different optima.
+
+    Parameters
+    ----------
+    story
+        What :func:`consilience.em` or :func:`consilience.variational` gives.
+    ax
+        Where to draw; a new figure if not given. In axes that have a climb already it becomes one
+        more line in another color, so that climbs on the same rows can be compared.
+    """
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_convergence")
+    name, values, first = _climb(story)
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(6.0, 3.6), layout="constrained")
+    n_before = len(ax.lines)
+    if n_before == 0:
+        _dress(ax, name, values, story, first)
+    color = STATE_COLORS[n_before % len(STATE_COLORS)]
+    steps = np.arange(first, first + len(values))
+    ax.plot(
+        steps,
+        values,
+        marker="o" if len(steps) <= N_MARKED else "",
+        markersize=3.5,
+        linewidth=1.4,
+        color=color,
+    )
+    if len(story.starts) > 1:
+        right = float(steps[-1]) + ROOM * max(len(steps), 1)
+        ax.scatter(
+            [right] * len(story.starts), story.starts, s=90, marker="_", color=color, linewidth=1.2
+        )
+    return ax
+
+
+def _climb(story: object) -> tuple[str, Floats, int]:
+    """What is climbed, its value after each step, and the number of the first step."""
+    if isinstance(story, Convergence):
+        return "objective", story.objective, 0
+    if isinstance(story, VariationalResult):
+        return "bound", story.trace, 1
+    raise InputError(
+        "plot_convergence needs what cs.em(...) or cs.variational(...) gives, "
+        f"got a {type(story).__name__}.",
+        parameter="story",
+    )
+
+
+def _dress(
+    ax: Axes, name: str, values: Floats, story: Convergence | VariationalResult, first: int
+) -> None:
+    n_starts = len(story.starts)
+    starts = f", best of {n_starts} starts" if n_starts > 1 else ""
+    ax.set_title(
+        f"{name} {values[-1]:,.2f} after {len(values) - 1 + first:,} steps{starts}; "
+        f"stopped by {story.stopped_by}",
+        fontsize=9,
+        color=COLORS["ink"],
+        loc="left",
+    )
+    ax.set_xlabel("step")
+    ax.set_ylabel(name)
+    ax.locator_params(axis="x", integer=True)
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.yaxis.set_major_formatter("{x:,.6g}")
+    ax.grid(color="#eeeeee", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from influence_truths import with_gaps
+
+import consilience as cs
+from consilience.data.table import Table
+from consilience.data.variable import Schema, Variable
+from consilience.errors import GraphError, InputError, UnknownNameError
+
+BETWEEN = cs.DAG([("u", "H"), ("v", "H"), ("H", "x"), ("H", "y"), ("H", "z")])
+
+
+def class_truth(n_classes, n_features, seed):
+    """Uniformly drawn tables of three states; shares of the classes from a Dirichlet of 10."""
+    rng = np.random.default_rng(seed)
+    names = [f"x{j}" for j in range(n_features)]
+    whole = cs.random_network(
+        cs.DAG([("class", name) for name in names]),
+        n_states={"class": n_classes} | dict.fromkeys(names, 3),
+        seed=rng,
+    )
+    shares = rng.dirichlet(np.full(n_classes, 10.0))
+    root = cs.Categorical(whole.variables["class"], (), shares)
+    return cs.Network.of([root, *(whole[name] for name in names)]), names
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_four_classes_are_found_and_told_as_well_as_the_truth_tells_them(seed):
+    net, names = class_truth(4, 12, seed)
+    rows = net.sample(5000, seed=seed)
+    table, true = rows.select(names), rows.column("class")
+    found = cs.latent_classes(table, [3, 4, 5], choice=cs.EM(restarts=4, tolerance=1e-7))
+    assert found.n_states == 4
+    ours = cs.label_agreement(found.memberships(table).argmax(axis=1), true)
+    best = cs.label_agreement(net.posteriors(table, "class").argmax(axis=1), true)
+    assert ours > best - 0.01
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [cs.BIC(), cs.AIC(), cs.VariationalBayes(restarts=4), cs.CrossValidated(folds=3)],
+    ids=["bic", "aic", "vb", "folds"],
+)
+def test_every_criterion_finds_two_clear_classes_in_rows_with_gaps(criterion):
+    net, names = class_truth(2, 8, 5)
+    table = with_gaps(net.sample(800, seed=5).select(names), 0.2, 1)
+    found = cs.latent_classes(table, range(1, 4), criterion=criterion, choice=cs.EM(restarts=3))
+    best = max(found.tried, key=lambda one: one.value)
+    assert found.n_states == best.n_states
+    assert found.network is best.network
+    assert [one.n_states for one in found.tried] == [1, 2, 3]
+    assert found.tried[1].value > found.tried[0].value
+    if not isinstance(criterion, cs.AIC):
+        assert found.n_states == 2
+
+
+def test_one_class_is_the_model_of_independent_features():
+    table = cs.read({"x": ["a", "a", "b", "b"], "y": ["a", "b", "b", "b"]})
+    found = cs.latent_classes(table, 1, estimator=cs.Dirichlet(ess=1e-9))
+    wanted = cs.score(cs.DAG(nodes=["x", "y"]), table, cs.LogLikelihood())
+    assert found.tried[0].log_likelihood == pytest.approx(wanted)
+    assert found.tried[0].value == pytest.approx(wanted - 0.5 * 2 * np.log(4))
+    assert found.entropy == 0.0
+
+
+def test_a_hidden_node_between_observed_parents_and_children_is_found():
+    sizes = {"u": 3, "v": 2, "H": 3, "x": 3, "y": 3, "z": 3}
+    net = cs.random_network(BETWEEN, n_states=sizes, total=1.5, seed=4)
+    rows = net.sample(4000, seed=4)
+    table = rows.select(["u", "v", "x", "y", "z"])
+    found = cs.hidden_states(BETWEEN, table, "H", range(2, 5), choice=cs.EM(restarts=4))
+    assert found.n_states == 3
+    ours = cs.label_agreement(found.memberships(table).argmax(axis=1), rows.column("H"))
+    best = cs.label_agreement(net.posteriors(table, "H").argmax(axis=1), rows.column("H"))
+    assert ours > best - 0.02
+
+
+def test_the_entropy_is_that_of_the_memberships():
+    net, names = class_truth(2, 4, 5)
+    table = net.sample(200, seed=5).select(names)
+    found = cs.latent_classes(table, 2)
+    p = found.memberships(table)
+    assert found.entropy == pytest.approx(-(p * np.log(p)).sum(axis=1).mean())
+    assert 0 < found.entropy < np.log(2)
+
+
+def test_classes_are_numbered_from_the_most_frequent_one_on():
+    net, names = class_truth(3, 8, 2)
+    table = net.sample(500, seed=2).select(names)
+    found = cs.latent_classes(table, 3, choice=cs.EM(restarts=2))
+    shares = found.network["class"].table.tolist()
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_shares_of_classes_differ_by_source_and_classes_do_not():
+    net, names = class_truth(2, 8, 5)
+    states = net.variables["class"].discrete_states
+    parts = [
+        net.sample(n, given={"class": state}, seed=k)
+        for k, (state, n) in enumerate(zip((*states, *states), (300, 100, 60, 340), strict=True))
+    ]
+    columns = {name: np.concatenate([part.column(name) for part in parts]) for name in names}
+    source = np.repeat([0, 0, 1, 1], [300, 100, 60, 340]).astype(np.int8)
+    schema = Schema({name: net.variables[name] for name in names}, Variable("clinic", ("a", "b")))
+    found = cs.latent_classes(Table(schema, columns, source), 2)
+    local = found.network["class"]
+    assert local.parents == ("clinic",)
+    assert found.network["x0"].parents == ("class",)
+    np.testing.assert_allclose(sorted(local.table.max(axis=1)), [0.75, 0.85], atol=0.04)
+    assert sorted(local.table.argmax(axis=1)) == [0, 1]
+
+
+def test_the_same_seed_gives_the_same_answer_and_progress_is_told():
+    net, names = class_truth(2, 4, 5)
+    table = net.sample(100, seed=5).select(names)
+    heard = []
+    one, other = (
+        cs.latent_classes(table, [1, 2], seed=4, progress=lambda share, text: heard.append(text))
+        for _ in range(2)
+    )
+    assert [each.value for each in one.tried] == [each.value for each in other.tried]
+    assert heard[0] == "1 states"
+    assert repr(one).startswith(f"HiddenStates('class' with {one.n_states} states; 1: ")
+    assert repr(one.tried[0]).startswith("TriedStates(1 states: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ((BETWEEN, "w", 2), UnknownNameError, "'w'"),
+        ((BETWEEN, "x", 2), InputError, "'x' is a column"),
+        ((BETWEEN, "H", []), InputError, "no number to try"),
+        ((BETWEEN, "H", [0]), InputError, "at least 1"),
+        ((cs.DAG([("u", "x")], nodes=["H"]), "H", 2), GraphError, "no arcs"),
+        (("[H]", "H", 2), InputError, "must be a DAG"),
+    ],
+    ids=["unknown", "observed", "none", "zero", "alone", "text"],
+)
+def test_questions_that_have_no_answer_are_refused(arguments, kind, message):
+    table = cs.read({name: ["a", "b"] for name in "uvxyz"})
+    dag, node, numbers = arguments
+    with pytest.raises(kind, match=message):
+        cs.hidden_states(dag, table, node, numbers)
+
+
+def test_other_refusals():
+    table = cs.read({"x": ["a", "b"], "w": [0.5, 1.5]})
+    with pytest.raises(InputError, match="'w' is continuous"):
+        cs.latent_classes(table)
+    with pytest.raises(InputError, match="no features"):
+        cs.latent_classes(table, features=[])
+    with pytest.raises(InputError, match="criterion must be"):
+        cs.latent_classes(table, 2, features=["x"], criterion=cs.BDeu())
+    with pytest.raises(InputError, match="2 rows cannot be split into 5"):
+        cs.latent_classes(table, 2, features=["x"], criterion=cs.CrossValidated(folds=5))

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import consilience as cs
+from consilience.errors import InputError
+
+LABELS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
+
+
+@settings(deadline=None)
+@given(pairs=LABELS)
+def test_agreement_is_that_of_the_best_renaming(pairs):
+    found, truth = np.array(pairs).T
+    best = max(np.mean(np.array(names)[found] == truth) for names in permutations(range(3)))
+    assert cs.label_agreement(found, truth) == pytest.approx(best)
+
+
+def test_more_labels_than_truths_leave_some_unmatched():
+    assert cs.label_agreement([0, 1, 2, 3], ["a", "a", "b", "b"]) == 0.5
+
+
+@pytest.mark.parametrize("truth", [[], [1, 2, 3]], ids=["none", "too many"])
+def test_labels_of_other_rows_are_refused(truth):
+    with pytest.raises(InputError, match="same rows"):
+        cs.label_agreement([1, 2][: len(truth)], truth)

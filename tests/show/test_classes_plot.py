@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.errors import InputError, UnknownNameError
+
+mpl.use("Agg")
+
+DAG = cs.DAG([("class", "two"), ("class", "three"), ("two", "other")])
+NET = cs.random_network(DAG, n_states={"class": 3, "two": 2, "three": 3, "other": 2}, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def shown(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_the_profile_shows_what_each_class_is_like():
+    ax = cs.plot_classes(NET, "class")
+    assert shown(ax) == ["two = 1", "three = 0", "three = 1", "three = 2"]
+    wanted = np.vstack([NET["two"].table[:, 1:].T, NET["three"].table.T])
+    np.testing.assert_allclose(ax.images[0].get_array(), wanted)
+    shares = [f"{k}\n{share:.0%}" for k, share in enumerate(NET["class"].table)]
+    assert [label.get_text() for label in ax.get_xticklabels()] == shares
+
+
+def test_features_need_not_be_children():
+    ax = cs.plot_classes(NET, "class", features=["other"], ax=plt.figure().subplots())
+    assert shown(ax) == ["other = 1"]
+    belief = NET.query("other", given={"class": "2"})["1"]
+    assert ax.images[0].get_array()[0, 2] == pytest.approx(belief)
+
+
+def test_features_that_cannot_be_shown_are_refused():
+    with pytest.raises(UnknownNameError, match="'klass'"):
+        cs.plot_classes(NET, "klass")
+    with pytest.raises(InputError, match="other nodes than 'class'"):
+        cs.plot_classes(NET, "class", features=["class"])
+    with pytest.raises(InputError, match="at least one"):
+        cs.plot_classes(NET, "other")
+
+
+def test_the_number_that_was_chosen_is_marked():
+    table = cs.read({name: ["no", "yes"] * 20 for name in ("x", "y", "z")})
+    found = cs.latent_classes(table, [3, 1, 2], choice=cs.EM(restarts=1))
+    ax = cs.plot_hidden_states(found)
+    assert ax.lines[0].get_xdata().tolist() == [1, 2, 3]
+    assert ax.lines[1].get_xdata().tolist() == [found.n_states]
+    assert ax.get_ylabel() == "BIC"

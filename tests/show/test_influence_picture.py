@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.patches import FancyBboxPatch, Polygon
+
+import consilience as cs
+from consilience.errors import InputError
+
+mpl.use("Agg")
+
+GROUPS = {"heart": ["pulse", "pressure"], "lung <&>": [f"sound {i}" for i in range(12)]}
+
+
+def influence_of(arcs):
+    dag = cs.DAG(arcs, nodes=list(GROUPS))
+    whole = cs.DAG([*arcs, *((group, one) for group, names in GROUPS.items() for one in names)])
+    net = cs.random_network(whole, n_states=2, seed=1)
+    groups = {name: tuple(names) for name, names in GROUPS.items()}
+    return cs.Influence(net, dag, groups, 0.0, 0.0, (), "given graph")
+
+
+FOUND = influence_of([("heart", "lung <&>")])
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_each_model_is_a_box_that_lists_its_variables():
+    drawn = ET.fromstring(cs.svg_influence(FOUND, title="two models"))
+    texts = [element.text for element in drawn.iter() if element.tag.endswith("}text")]
+    assert texts[0] == "two models"
+    assert {"heart", "pulse", "pressure", "lung <&>", "sound 0", "and 5 more"} <= set(texts)
+    assert "sound 11" not in texts
+    rectangles = [element for element in drawn.iter() if element.tag.endswith("}rect")]
+    assert len(rectangles) == 2
+
+
+def test_lines_stay_inside_their_box_and_boxes_apart():
+    drawn = ET.fromstring(cs.svg_influence(FOUND))
+    for model in (one for one in drawn.iter() if one.get("class") == "model"):
+        [box] = [one for one in model if one.tag.endswith("}rect")]
+        top, height = float(box.get("y")), float(box.get("height"))
+        lines = [float(one.get("y")) for one in model if one.tag.endswith("}text")]
+        assert all(top < y < top + height for y in lines)
+        assert np.diff(lines).min() >= 15
+
+
+def test_matplotlib_draws_the_same_boxes_and_arcs():
+    ax = cs.plot_influence(FOUND)
+    heads = [patch for patch in ax.patches if isinstance(patch, Polygon)]
+    filled = [
+        patch
+        for patch in ax.patches
+        if isinstance(patch, FancyBboxPatch) and patch.get_facecolor()[3] > 0
+    ]
+    assert (len(heads), len(filled)) == (1, 2)
+    assert cs.plot_influence(influence_of([]), ax) is ax
+
+
+def test_only_influence_networks_are_drawn():
+    with pytest.raises(InputError, match="from an Influence, got a DAG"):
+        cs.svg_influence(cs.DAG(nodes=["a"]))
