@@ -20,6 +20,22 @@ def chain(n_rows, seed):
     return rows_of(influence_truth([("A", "B"), ("B", "C")]), n_rows, seed)
 
 
+@pytest.mark.parametrize("relearn", [cs.AfterSearch(), cs.AfterMove()], ids=["search", "move"])
+def test_arcs_between_groups_can_be_forbidden(relearn):
+    table, _ = chain(1500, 1)
+    found = cs.influence(table, GROUPS, **FEW, relearn=relearn, tiers=[["C"], ["B"], ["A"]])
+    assert skeleton(found.dag) >= SKELETON
+    assert {("A", "B"), ("B", "C"), ("A", "C")}.isdisjoint(found.dag.arcs)
+    apart = cs.influence(table, GROUPS, **FEW, relearn=relearn, forbid=[("A", "B"), ("B", "A")])
+    assert frozenset("AB") not in skeleton(apart.dag)
+
+
+def test_an_unknown_group_in_a_constraint_is_named():
+    table, _ = chain(50, 1)
+    with pytest.raises(UnknownNameError, match="'D'"):
+        cs.influence(table, GROUPS, **FEW, forbid=[("A", "D")])
+
+
 def skeleton(dag):
     return {frozenset(arc) for arc in dag.arcs}
 

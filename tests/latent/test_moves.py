@@ -28,6 +28,7 @@ def proposed(relearn, table, dag, search=None):
         dag,
         score=cs.BIC(),
         search=search or cs.HillClimb(),
+        forbidden=(),
         rng=np.random.default_rng(1),
     )
 

@@ -28,7 +28,7 @@ structure learning. PRASA-RobMech.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,6 +40,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
+from consilience.graph.names import Arc
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.em import EM, Convergence, em
 from consilience.latent.completion import Completion, SoftCompletion
@@ -53,6 +54,7 @@ from consilience.statistics.family import Family
 from consilience.statistics.gather import count
 from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.score import Score, check_score
+from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.task import Clock, Progress, Search
 
@@ -74,6 +76,8 @@ def influence(
     relearn: Relearning | None = None,
     score: Score | None = None,
     estimator: Estimator | None = None,
+    forbid: Iterable[Arc] = (),
+    tiers: Iterable[Iterable[str]] = (),
     alone: EM = ALONE,
     together: EM = TOGETHER,
     iterations: int = 20,
@@ -108,6 +112,9 @@ def influence(
         BIC of the observed rows.
     estimator
         How expected counts become tables; ``Dirichlet(per_cell=1)`` if not given.
+    forbid, tiers
+        Arcs between groups that the graph must not have, and lists of groups from the earliest to
+        the latest, as in :func:`consilience.search`.
     alone, together
         EM of each model alone, and of all in the network with arcs, which starts where the last one
         ended.
@@ -131,12 +138,17 @@ def influence(
     task = _Task.of(table, groups, n_states, estimator or Dirichlet(per_cell=1), together)
     check_score("influence", BIC() if score is None else score)
     _check.whole("influence", at_least=0, iterations=iterations)
+    bounds = Constraints.of(tuple(groups), forbid=forbid, tiers=tiers)
+    forbidden = [
+        (bounds.names[i], bounds.names[j]) for i, j in np.argwhere(~bounds.allowed) if i != j
+    ]
     rng, clock = _check.generator(seed), Clock(None, progress)
     rounds = _Rounds(
         task,
         SoftCompletion() if completion is None else completion,
         BIC() if score is None else score,
         HillClimb(tabu=5, restarts=5, max_parents=3) if search is None else search,
+        forbidden,
         rng,
         clock,
         memory_limit,
@@ -221,6 +233,7 @@ class _Rounds:
     completion: Completion
     score: Score
     search: Search
+    forbidden: Sequence[Arc]
     rng: np.random.Generator
     clock: Clock
     memory_limit: float
@@ -247,7 +260,12 @@ class _Rounds:
         )
         for note, completed in completions:
             dag = way.propose(
-                completed, start.dag, score=self.score, search=self.search, rng=self.rng
+                completed,
+                start.dag,
+                score=self.score,
+                search=self.search,
+                forbidden=self.forbidden,
+                rng=self.rng,
             )
             if dag not in climb.seen:
                 text = f"{name}, {note}: {len(dag.arcs)} arcs; best score {climb.best.score:.2f}"

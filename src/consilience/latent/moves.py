@@ -6,7 +6,7 @@ relearned before the next completion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from consilience import discovery
 from consilience.data.table import Table
 from consilience.errors import GraphError
 from consilience.graph.dag import DAG
+from consilience.graph.names import Arc
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
 from consilience.structure.scores.score import Score
@@ -31,7 +32,14 @@ class Relearning(Protocol):
     """How far a graph goes on one completion."""
 
     def propose(
-        self, completed: Table, dag: DAG, *, score: Score, search: Search, rng: np.random.Generator
+        self,
+        completed: Table,
+        dag: DAG,
+        *,
+        score: Score,
+        search: Search,
+        forbidden: Collection[Arc],
+        rng: np.random.Generator,
     ) -> DAG:
         """The next graph over the hidden nodes; the same one if none is better."""
         ...
@@ -42,10 +50,17 @@ class AfterSearch:
     """Search until nothing gains on the completed rows, then relearn."""
 
     def propose(
-        self, completed: Table, dag: DAG, *, score: Score, search: Search, rng: np.random.Generator
+        self,
+        completed: Table,
+        dag: DAG,
+        *,
+        score: Score,
+        search: Search,
+        forbidden: Collection[Arc],
+        rng: np.random.Generator,
     ) -> DAG:
         """The best graph that the search finds, or the present one if that is better."""
-        found = discovery.search(completed, score=score, search=search, seed=rng)
+        found = discovery.search(completed, score=score, search=search, forbid=forbidden, seed=rng)
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt
         return _best(completed, [dag, found.dag], score)
@@ -59,11 +74,19 @@ class AfterMove:
     """
 
     def propose(
-        self, completed: Table, dag: DAG, *, score: Score, search: Search, rng: np.random.Generator
+        self,
+        completed: Table,
+        dag: DAG,
+        *,
+        score: Score,
+        search: Search,
+        forbidden: Collection[Arc],
+        rng: np.random.Generator,
     ) -> DAG:
         """The best graph that differs in one arc, or the present one if that is better."""
         most = getattr(search, "max_parents", None)
-        others = _neighbors(dag, len(dag.nodes) if most is None else most)
+        near = _neighbors(dag, len(dag.nodes) if most is None else most)
+        others = [one for one in near if not set(one.arcs) & set(forbidden)]
         return _best(completed, [dag, *others], score)
 
 
