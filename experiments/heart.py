@@ -9,7 +9,8 @@ quartiles of the training rows.
   ``consilience learn heart.csv --source hospital --target disease --structure tan`` does;
 - **complete rows**: the same from the rows without any gap, which is what dropping incomplete rows
   leaves;
-- **each hospital alone**: a network of its own for each, from its own rows, gaps filled by EM;
+- **each hospital alone**: a network of its own for each, from its own rows and the columns that it
+  recorded at all, gaps filled by EM;
 - **available rows**: as the first, with each family learned from the rows complete for it.
 
     CONSILIENCE_DATA=folder python experiments/heart.py [--splits 20] [--structure tan]
@@ -73,6 +74,8 @@ def each_alone(
     nets = {}
     for code, name in enumerate(train.sources):
         own = train.take(train.column(SOURCE) == code)
+        seen = [column for column, codes in own.columns.items() if (codes >= 0).any()]
+        own = own.select(seen)
         alone = cs.Table(cs.Schema(own.variables), own.columns)
         nets[name] = cs.fit(graph(alone), alone)
 
@@ -80,7 +83,7 @@ def each_alone(
         answer = np.empty((test.n_rows, 2))
         for code, name in enumerate(test.sources):
             rows = np.flatnonzero(test.column(SOURCE) == code)
-            part = test.take(rows)
+            part = test.take(rows).select(list(nets[name].variables))
             answer[rows] = nets[name].posteriors(
                 cs.Table(cs.Schema(part.variables), part.columns), TARGET
             )

@@ -9,6 +9,12 @@ ROWS = {"x": list("aabb") * 5, "y": list("aabb") * 5, "z": list("abab") * 5}
 TABLE = cs.read({"north": ROWS, "south": ROWS}, source="place")
 
 
+def test_a_column_that_no_row_has_a_value_of_is_refused():
+    rows = cs.read({"x": ["a", "b", "a"], "y": [None, None, None]}, states={"y": ["c", "d"]})
+    with pytest.raises(DataError, match="no row has a value of 'y'"):
+        cs.learn(rows)
+
+
 def test_the_score_of_a_graph_is_the_sum_over_its_nodes():
     dag = cs.DAG.parse("[x][y|x][z]")
     by_node = cs.node_scores(dag, TABLE, cs.BIC())

@@ -3,8 +3,8 @@
 - A score made for gaps (``PNAL()``, ``NAL()``) judges each family by the rows complete for it.
 - With any other score structural EM completes the rows.
 - Without a score it is structural EM with BIC if all variables are discrete and all rows in memory,
-  and PNAL otherwise: at the price of 0.25 for tables, and of 1 with continuous variables, since the
-  log density of a regression varies more from row to row than the log probability of a state.
+  and PNAL otherwise; with continuous variables at the price of 1, since the log density of a
+  regression varies more from row to row than the log probability of a state.
 
 Structural EM is the more exact by far wherever it can be had (``docs/scores.md`` has the table).
 """
@@ -29,7 +29,7 @@ from consilience.structure.scores.score import Score, takes_gaps
 __all__ = ["Method", "check_gaps", "columns_with_gaps", "method_for", "table_of"]
 
 
-PRICE_OF_TABLES, PRICE_OF_REGRESSIONS = 0.25, 1.0
+PRICE_OF_REGRESSIONS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,18 @@ def check_gaps(gaps: object) -> None:
 
 
 def columns_with_gaps(counts: Sequence[Counts], strata: Strata) -> tuple[str, ...]:
-    """The variables that are missing in some rows, from counts of each alone and from moments."""
+    """The variables that are missing in some rows, from counts of each alone and from moments.
+
+    One that no row has a value of is refused: nothing tells which arcs it has.
+    """
+    for one in counts:
+        if one.n_rows.sum() > 0 and one.n_complete.sum() == 0:
+            raise DataError(
+                f"no row has a value of {one.child.name!r}, so nothing tells which arcs it has. "
+                "Leave the column out (table.select), or give it a place in a graph of yours and "
+                "fit that.",
+                column=one.child.name,
+            )
     found = [one.child.name for one in counts if one.n_incomplete.sum() > 0]
     return tuple(sorted([*found, *(strata.gaps if strata.names else ())]))
 
@@ -98,7 +109,7 @@ def method_for(
     if gaps is None and score is not None and takes_gaps(score):
         return Method(score, None, tuple(missing))
     if gaps is None and score is None and (continuous or not isinstance(engine, Memory)):
-        price = PNAL(c=PRICE_OF_REGRESSIONS if continuous else PRICE_OF_TABLES)
+        price = PNAL(c=PRICE_OF_REGRESSIONS) if continuous else PNAL()
         return Method(price, None, tuple(missing))
     if continuous:
         raise DataError(

@@ -46,7 +46,7 @@ def n_parameters(child, parents):
     return (len(STATES[child]) - 1) * int(np.prod([len(STATES[p]) for p in parents]))
 
 
-def pnal(frame, child, parents, c=0.08, alpha=0.45):
+def pnal(frame, child, parents, c=0.25, alpha=0.45):
     n = len(frame)
     mean = mean_log_likelihood(frame, child, parents)
     return n * (mean - c * n**-alpha * n_parameters(child, parents))
@@ -82,7 +82,7 @@ def test_without_gaps_it_is_the_likelihood_and_bic_with_another_price():
     likelihood = cs.score(dag, table, cs.LogLikelihood())
     assert cs.score(dag, table, cs.NAL()) == pytest.approx(likelihood, rel=1e-13)
     d = (likelihood - cs.score(dag, table, cs.BIC())) / (np.log(300) / 2)
-    price = 0.08 * 300**0.55
+    price = 0.25 * 300**0.55
     assert cs.score(dag, table, cs.PNAL()) == pytest.approx(likelihood - price * d, rel=1e-13)
 
 
@@ -98,7 +98,7 @@ def test_equivalent_graphs_differ_once_there_are_gaps():
     table = read(frame_of())
     one, other = (cs.score(cs.DAG.parse(s), table, cs.NAL()) for s in ("[a][b|a]", "[b][a|b]"))
     assert one != pytest.approx(other, abs=0.1)
-    with pytest.raises(InputError, match=r"PNAL\(c=0.08, alpha=0.45\) differs between the graphs"):
+    with pytest.raises(InputError, match=r"PNAL\(c=0.25, alpha=0.45\) differs between the graphs"):
         cs.learn(table, score=cs.PNAL(), search=cs.GES())
 
 
