@@ -58,17 +58,15 @@ def barren(net: cs.Network, table: cs.Table, i: int) -> set[str]:
     return {name for name in net.variables if not known & {name, *net.dag.descendants([name])}}
 
 
-def expected_by_hand(
-    net: cs.Network, table: cs.Table, *, with_barren: bool
-) -> tuple[dict[str, np.ndarray], float]:
-    """Expected counts and log-likelihood over all completions of all rows."""
+def expected_by_hand(net: cs.Network, table: cs.Table) -> tuple[dict[str, np.ndarray], float]:
+    """Expected counts, without barren families, and log-likelihood over all completions."""
     counts = {name: np.zeros(local.table.shape) for name, local in net.tables.items()}
     log_likelihood = 0.0
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     for i, weighed in enumerate(row_posteriors(net, table)):
         total = sum(weighed.values())
         log_likelihood += weights[i] * math.log(total)
-        left_out = set() if with_barren else barren(net, table, i)
+        left_out = barren(net, table, i)
         for states, weight in weighed.items():
             at = dict(zip(net.variables, states, strict=True))
             for name in set(counts) - left_out:

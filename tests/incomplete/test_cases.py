@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gap_tables import expected_by_hand, random_case, row_posteriors, with_holes
+from gap_tables import expected_by_hand, random_case, row_posteriors
 from hypothesis import given
 from hypothesis import strategies as st
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.inference import cases as module
-from consilience.inference.batch import expected_counts
 from consilience.inference.cases import Cases
 
 
@@ -28,33 +27,14 @@ def route(request, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_expected_counts_are_those_over_all_completions(seed, route):
+@pytest.mark.usefixtures("route")
+def test_expected_counts_are_those_over_all_completions(seed):
     net, table = random_case(seed)
-    counts, log_likelihood = expected_by_hand(net, table, with_barren=False)
+    counts, log_likelihood = expected_by_hand(net, table)
     found = Cases.of(net, table).expected(tables_of(net))
     assert found.log_likelihood == pytest.approx(log_likelihood, rel=1e-12, abs=1e-12)
-    if route == "tree":
-        counts = expected_counts(net, table)
-        rows_with_gaps = {i for n in net.variables for i in np.flatnonzero(table.column(n) < 0)}
-        assert (Cases.of(net, table).large is not None) <= bool(rows_with_gaps)
-        for name, expected in found.counts.items():
-            assert expected.sum() <= counts[name].sum() + 1e-9
-        return
     for name, expected in counts.items():
         np.testing.assert_allclose(found.counts[name], expected, atol=1e-11)
-
-
-def test_large_rows_count_everything(monkeypatch):
-    monkeypatch.setattr(module, "MOST_JOINT_STATES", 0)
-    net = cs.random_network(cs.DAG([("a", "b"), ("b", "c"), ("a", "c")]), n_states=3, seed=1)
-    table = with_holes(net.sample(40, seed=2), 0.4, np.random.default_rng(3))
-    hidden_above = table.take(
-        [i for i in range(40) if table.column("c")[i] >= 0 and table.column("a")[i] < 0]
-    )
-    counts, _ = expected_by_hand(net, hidden_above, with_barren=True)
-    found = Cases.of(net, hidden_above).expected(tables_of(net)).counts
-    for name, expected in counts.items():
-        np.testing.assert_allclose(found[name], expected, atol=1e-11)
 
 
 def test_tables_need_not_be_normalised(route):
@@ -126,6 +106,14 @@ def test_the_most_probable_completion_of_each_row(seed):
     for i, weighed in enumerate(row_posteriors(net, table)):
         states = tuple(int(filled[name][i]) for name in net.variables)
         assert weighed[states] == pytest.approx(max(weighed.values()), rel=1e-12)
+
+
+def test_rows_without_gaps_are_their_own_completion():
+    net = cs.random_network(cs.DAG([("a", "b")]), n_states=2, seed=1)
+    rows = net.sample(50, seed=1)
+    for rng in (None, np.random.default_rng(1)):
+        filled = Cases.of(net, rows).completed(tables_of(net), rng)
+        assert all(np.array_equal(filled[name], rows.column(name)) for name in "ab")
 
 
 def test_random_completions_follow_the_posterior_of_the_row():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import consilience as cs
-from consilience.errors import DataError, GraphError, InputError
+from consilience.errors import DataError, GraphError, ImpossibleEvidenceError, InputError
 
 CHAIN = cs.DAG([("x", "y"), ("y", "z")])
 EVEN = cs.EM(tolerance=1e-13, iterations=3000)
@@ -253,3 +253,113 @@ def test_asia_is_fitted_no_worse_than_by_pyagrum(tmp_path):
     theirs = cs.load(tmp_path / "peer.bif").log_likelihood(rows).sum()
     ours = cs.em(asia.dag, rows, cs.MLE()).log_likelihood
     assert ours >= theirs - 1e-6 * abs(theirs)
+
+
+def test_the_order_of_the_states_of_a_start_is_checked_and_that_of_parents_does_not_matter():
+    dag = cs.DAG([("x", "z"), ("y", "z")])
+    net = cs.random_network(dag, n_states=2, seed=1)
+    rows = with_holes(net.sample(60, seed=1), 0.3, np.random.default_rng(1))
+    z = net["z"]
+    turned = cs.Categorical(z.child, z.given[::-1], z.table.transpose(1, 0, 2))
+    other = cs.Network.of([net["x"], net["y"], turned])
+    one, two = (cs.em(dag, rows, cs.MLE(), start=start) for start in (net, other))
+    assert one.objective[0] == pytest.approx(two.objective[0])
+    x = cs.Variable("x", net.variables["x"].states[::-1])
+    flipped = cs.Network.of(
+        [
+            cs.Categorical(x, (), [0.5, 0.5]),
+            net["y"],
+            cs.Categorical(z.child, (x, z.given[1]), z.table),
+        ]
+    )
+    with pytest.raises(InputError, match="'x' has the states"):
+        cs.em(dag, rows, start=flipped)
+
+
+def test_a_start_of_another_graph_is_refused_in_mixed_networks_too():
+    rows = cs.read(
+        {"a": ["n", "y", None, "y"] * 2, "w": [0.1, 3.2, 2.9, None, 0.3, 2.5, -0.4, 3.3]}
+    )
+    start = cs.fit(cs.DAG(nodes=["a", "w"]), rows)
+    with pytest.raises(GraphError, match="'w'"):
+        cs.em(cs.DAG([("a", "w")]), rows, start=start)
+
+
+def test_a_start_that_excludes_a_row_names_it():
+    x, y = cs.Variable("x", ("n", "y")), cs.Variable("y", ("n", "y"))
+    start = cs.Network.of(
+        [cs.Categorical(x, (), [0.5, 0.5]), cs.Categorical(y, (x,), [[1, 0], [1, 0]])]
+    )
+    rows = cs.read({"x": ["n", "y", None], "y": ["n", "n", "y"]}, schema={"x": x, "y": y})
+    with pytest.raises(ImpossibleEvidenceError, match="row 3"):
+        cs.em(cs.DAG([("x", "y")]), rows, cs.MLE(), start=start)
+
+
+def test_a_column_without_any_value_is_a_hidden_node():
+    dag = cs.DAG([("h", f"x{i}") for i in range(4)])
+    truth = cs.random_network(dag, n_states=2, seed=5)
+    rows = truth.sample(500, seed=1).select([f"x{i}" for i in range(4)])
+    empty = cs.Table(
+        cs.Schema({**rows.variables, "h": truth.variables["h"]}),
+        {**rows.columns, "h": np.full(500, -1, np.int8)},
+    )
+    by_column = cs.em(dag, empty, seed=1)
+    by_name = cs.em(dag, rows, hidden={"h": 2}, seed=1)
+    assert by_column.log_likelihood == pytest.approx(by_name.log_likelihood, rel=1e-5)
+    assert any("'h'" in note for note in by_column.network.record.notes)
+
+
+def test_sources_kept_apart_are_fitted_like_each_alone():
+    frame = chain_rows(300, 0.3, 13).to_frame()
+    frame["place"] = ["a", "b"] * 150
+    states = {n: chain_rows(2, 0, 13).variables[n].states for n in "xyz"}
+    both = cs.read(frame, source="place", states=states)
+    alone = cs.read(frame[frame["place"] == "a"].drop(columns="place"), states=states)
+    apart = cs.em(CHAIN, both, cs.Separate(cs.Dirichlet(per_cell=1)), choice=EVEN)
+    own = cs.em(CHAIN, alone, cs.Dirichlet(per_cell=1), choice=EVEN)
+    assert np.all(np.diff(apart.objective) >= -1e-9)
+    for name in CHAIN.nodes:
+        assert np.allclose(apart.network[name].table[0], own.network[name].table, atol=1e-5)
+
+
+def test_what_a_source_that_is_kept_apart_never_recorded_is_named():
+    frame = chain_rows(80, 0.0, 14).to_frame()
+    frame["place"] = ["a", "b"] * 40
+    frame["y"] = frame["y"].where(frame["place"] == "a")
+    states = {n: chain_rows(2, 0, 14).variables[n].states for n in "xyz"}
+    rows = cs.read(frame, source="place", states=states)
+    net = cs.fit(CHAIN, rows, cs.Separate(cs.Dirichlet()))
+    assert any("'y' in 'b'" in note for note in net.record.notes)
+
+
+def test_separate_regressions_climb_with_variances_over_n():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=200)
+    y = x + rng.normal(size=200)
+    x[rng.random(200) < 0.4] = np.nan
+    columns = {"x": x, "y": y, "place": ["a", "b"] * 100}
+    dag = cs.DAG([("x", "y")])
+    both = cs.read(columns, source="place")
+    apart = cs.em(dag, both, gaussian=cs.Separate(cs.MLE()), choice=EVEN).network
+    alone = cs.em(dag, cs.read({"x": x[::2], "y": y[::2]}), choice=EVEN).network
+    assert np.allclose(apart["y"].parameters[0], alone["y"].parameters, atol=1e-4)
+
+
+def test_the_log_likelihood_of_a_mixed_network_is_that_of_the_network_returned():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=60)
+    x[:9] = np.nan
+    rows = cs.read({"g": ["a", "b", "a"] * 20, "x": x})
+    story = cs.em(cs.DAG([("g", "x")]), rows)
+    assert story.log_likelihood == pytest.approx(story.network.log_likelihood(rows).sum())
+
+
+def test_an_interrupt_in_a_later_start_keeps_the_finished_ones():
+    def interrupt(_, text):
+        if "start 3" in text:
+            raise KeyboardInterrupt
+
+    rows = chain_rows(80, 0.3, 9).select(["y", "z"])
+    story = cs.em(CHAIN, rows, hidden={"x": 2}, progress=interrupt)
+    assert story.stopped_by == "interrupt"
+    assert len(story.starts) == 3

@@ -32,6 +32,9 @@ from consilience.inference.layout import Layout
 
 __all__ = ["Climb", "Expectation", "Problem", "climb"]
 
+SLOWEST = 0.999
+"""Rates above it are taken for it."""
+
 Expectation = tuple[Floats, float]
 """Expected counts at some parameters, and the log-likelihood there."""
 
@@ -63,7 +66,8 @@ class Problem:
 class Climb:
     """A climb: the last parameters and their expected counts, and the objective on the way.
 
-    ``last_move`` is how far the last step of EM moved a parameter at most.
+    ``last_move`` is how far the last step of EM moved a parameter at most, and ``rate`` how that
+    compares with the step before.
     """
 
     theta: Floats
@@ -72,6 +76,13 @@ class Climb:
     objective: list[float] = field(default_factory=list)
     stopped_by: str = "iterations"
     last_move: float = np.inf
+    rate: float = 1.0
+
+    @property
+    def distance_left(self) -> float:
+        """How far a parameter will move yet, if the steps go on to shrink at the same rate."""
+        rate = min(self.rate, SLOWEST)
+        return self.last_move * max(1.0, rate / (1.0 - rate))
 
 
 def climb(
@@ -83,11 +94,12 @@ def climb(
     accelerate: bool,
     tell: Callable[[int, float], None],
 ) -> Climb:
-    """Climb from these parameters until the objective, or the parameters, rest.
+    r"""Climb from these parameters until the objective, or the parameters, rest.
 
     It ends when the objective grows by less than ``tolerance`` of itself, or, if there is none,
-    when no parameter moves by more than the root of ``tolerance``; or after so many steps. An
-    interrupt from the keyboard ends it too; what was reached is returned.
+    when no parameter would move by more than the root of ``tolerance`` if it went on for ever: a
+    last move of :math:`m` at a rate of :math:`\rho` leaves :math:`m \rho / (1 - \rho)`. Or after
+    so many steps; an interrupt from the keyboard ends it too, and what was reached is returned.
     """
     counts, log_likelihood = problem.expect(theta)
     at = Climb(theta, counts, log_likelihood)
@@ -111,14 +123,16 @@ def climb(
 
 def _rests(problem: Problem, at: Climb, tolerance: float) -> bool:
     if problem.log_prior is None:
-        return at.last_move <= np.sqrt(tolerance)
+        return at.distance_left <= np.sqrt(tolerance)
     gain = at.objective[-1] - at.objective[-2]
     return gain <= tolerance * (1.0 + abs(at.objective[-1]))
 
 
 def _step(problem: Problem, at: Climb, theta: Floats) -> None:
     counts, log_likelihood = problem.expect(theta)
-    at.last_move = float(np.abs(theta - at.theta).max())
+    move = float(np.abs(theta - at.theta).max())
+    at.rate = move / at.last_move if 0 < at.last_move < np.inf else at.rate
+    at.last_move = move
     at.theta, at.counts, at.log_likelihood = theta, counts, log_likelihood
     at.objective.append(_objective(problem, theta, at.log_likelihood))
 
@@ -150,8 +164,10 @@ def _leap_of_rest(problem: Problem, at: Climb) -> None:
     counts, log_likelihood = problem.expect(there)
     after = problem.maximize(counts)
     if np.linalg.norm(after - there) < np.linalg.norm(at.theta - first):
+        rate = at.rate
         at.theta, at.counts, at.log_likelihood = there, counts, log_likelihood
         _step(problem, at, after)
+        at.rate = rate  # a leap is no step to compare with
 
 
 def _extrapolated(layout: Layout, start: Floats, first: Floats, second: Floats) -> Floats | None:

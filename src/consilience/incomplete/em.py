@@ -16,22 +16,23 @@ Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.data.table import Table
-from consilience.errors import DataError, InputError
+from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb, Problem, climb
 from consilience.incomplete.hidden import Hidden, with_hidden
 from consilience.incomplete.mixed_em import MixedClimb, climb_mixed
 from consilience.incomplete.starts import (
+    check_start,
     first_tables,
     labelled,
     random_tables,
@@ -44,14 +45,17 @@ from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import Pooled, Separate
 from consilience.parameters.story import Statistics, Told
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
 from consilience.structure.searches.task import Progress
 
-__all__ = ["EM", "Convergence", "em", "refuse_logistic"]
+__all__ = ["EM", "Convergence", "em", "never_recorded", "refuse_logistic"]
 
 RESTARTS_IF_HIDDEN = 9
+
+_AnyClimb = TypeVar("_AnyClimb", Climb, MixedClimb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,8 @@ class EM:
         if they are accelerated). With an estimator that has no objective, when no parameter moves
         by more than the root of it.
     restarts
-        Further starts, from random tables; the best end is kept. If not given, none, or 9 if some
-        node is hidden.
+        Further starts, from random tables; the best end is kept. If not given, none, or 9 if no row
+        has a value of some node.
     accelerate
         Whether to extrapolate after every second step; a guard keeps the objective from falling.
     """
@@ -195,7 +199,10 @@ def em(
     table = with_hidden(rows, dag, hidden)
     task = fit_task(dag, table, estimator, gaussian=gaussian, memory_limit=memory_limit)
     refuse_logistic(task)
-    run = _Run(task, table, choice, tuple(hidden), start, _check.generator(seed), progress)
+    if start is not None:
+        check_start(start, task.parents(), table.schema)
+    unseen = (*hidden, *never_recorded(table, task.kind, hidden))
+    run = _Run(task, table, choice, unseen, start, _check.generator(seed), progress)
     return run.mixed() if "regression" in task.chosen else run.discrete()
 
 
@@ -228,59 +235,81 @@ class _Run:
         seen = self.task.statistics()
         net = self.task.network(seen)
         cases = Cases.of(net, self.table, memory_limit=self.task.memory_limit)
-        first = first_tables(net, self.start)
-        theta = cases.layout.flatten(first)
-        step = step_of(self.task, net, cases.layout, seen.counts, theta)
+        flatten = cases.layout.flatten
+        own = flatten({name: local.table for name, local in net.tables.items()})
+        step = step_of(self.task, net, cases.layout, seen.counts, own)
         problem = Problem(cases.layout, cases.expect, step.maximize, step.log_prior)
-        climbs: list[Climb] = []
-        for number in range(self.n_starts):
+
+        def one_start(number: int) -> Climb:
             if number > 0 or (self.hidden and self.start is None):
                 first = random_tables(self.table, net, self.hidden, self.rng)
-            climbs.append(self._climb(problem, cases.layout.flatten(first), number))
-            if climbs[-1].stopped_by == "interrupt":
-                break
+            else:
+                first = first_tables(net, self.start)
+            return self._climb(problem, flatten(first), number)
+
+        climbs = self._starts(one_start)
         best = max(climbs, key=lambda one: one.objective[-1])
         used = Statistics(as_counts(seen.counts, cases.layout.split(best.counts)))
-        found = self.task.network(
-            used, seen, _told(self.choice, best, len(climbs), seen, self.hidden)
-        )
-        last = cases.layout.flatten({name: one.table for name, one in found.tables.items()})
+        found = self.task.network(used, seen, self._told(best, len(climbs), seen))
+        last = flatten({name: one.table for name, one in found.tables.items()})
         log_likelihood = cases.expect(last)[1]
         best.objective.append(
             log_likelihood + (0.0 if step.log_prior is None else step.log_prior(last))
         )
-        return Convergence(
-            canonical(found, self.hidden),
-            np.array(best.objective),
-            log_likelihood,
-            best.stopped_by,
-            tuple(one.objective[-1] for one in climbs),
-        )
+        return self._convergence(found, best, log_likelihood, climbs)
 
     def mixed(self) -> Convergence:
         """Some nodes are continuous: networks instead of vectors, and moments beside counts."""
         seen = self.task.statistics()
         climbing = replace(self.task, chosen=_while_climbing(self.task.chosen))
         step = MixedStep(climbing, seen)
-        climbs: list[MixedClimb] = []
+        climbs = self._starts(lambda number: self._mixed_climb(climbing, step, number))
+        best = max(climbs, key=lambda one: one.objective[-1])
+        told = self._told(best, len(climbs), seen)
+        found = self.task.network(step.statistics(*best.expected[:2]), seen, told)
+        log_likelihood = float(found.log_likelihood(self.table) @ _weights(self.table))
+        return self._convergence(found, best, log_likelihood, climbs)
+
+    def _starts(self, one_start: Callable[[int], _AnyClimb]) -> list[_AnyClimb]:
+        """All starts, those left out that collapsed to a variance of zero.
+
+        After an interrupt those that were finished, and what the last one had reached.
+        """
+        climbs: list[_AnyClimb] = []
         for number in range(self.n_starts):
             try:
-                climbs.append(self._mixed_climb(climbing, step, number))
-            except DataError:  # this start collapsed to a variance of zero
+                climbs.append(one_start(number))
+            except DataError:
                 if number + 1 == self.n_starts and not climbs:
                     raise
                 continue
+            except KeyboardInterrupt:
+                if not climbs:
+                    raise
+                climbs[-1].stopped_by = "interrupt"
             if climbs[-1].stopped_by == "interrupt":
                 break
-        best = max(climbs, key=lambda one: one.objective[-1])
-        told = _told(self.choice, best, len(climbs), seen, self.hidden)
-        found = self.task.network(step.statistics(*best.expected[:2]), seen, told)
+        return climbs
+
+    def _convergence(
+        self,
+        found: Network,
+        best: Climb | MixedClimb,
+        log_likelihood: float,
+        climbs: Sequence[Climb | MixedClimb],
+    ) -> Convergence:
         return Convergence(
             canonical(found, self.hidden),
             np.array(best.objective),
-            best.expected.log_likelihood,
-            best.stopped_by,
+            log_likelihood,
+            climbs[-1].stopped_by if climbs[-1].stopped_by == "interrupt" else best.stopped_by,
             tuple(one.objective[-1] for one in climbs),
+        )
+
+    def _told(self, best: Climb | MixedClimb, n_starts: int, seen: Statistics) -> Told:
+        notes = _told(self.choice, best, n_starts, seen, self.hidden)
+        return replace(
+            notes, notes=(*(notes.notes or ()), *_alone_in_a_source(self.task, self.table))
         )
 
     def _mixed_climb(self, climbing: FitTask, step: MixedStep, number: int) -> MixedClimb:
@@ -301,6 +330,7 @@ class _Run:
 
     def _mixed_start(self, climbing: FitTask, number: int) -> Network:
         if self.start is not None and number == 0:
+            self._refuse_impossible(self.start)
             return self.start
         if self.hidden:
             climbing = replace(
@@ -320,6 +350,8 @@ class _Run:
         return 1 + restarts
 
     def _climb(self, problem: Problem, theta: Floats, number: int) -> Climb:
+        if self.start is not None and number == 0:
+            self._refuse_impossible(self.start)
         return climb(
             problem,
             theta,
@@ -328,6 +360,17 @@ class _Run:
             accelerate=self.choice.accelerate,
             tell=self._teller(number),
         )
+
+    def _refuse_impossible(self, start: Network) -> None:
+        """Refuse a start that excludes a row: what is zero once stays zero."""
+        impossible = np.isneginf(start.log_likelihood(self.table)) & (_weights(self.table) > 0)
+        if impossible.any():
+            row = int(np.flatnonzero(impossible)[0]) + 1
+            raise ImpossibleEvidenceError(
+                f"em: the network to start from gives row {row} the probability zero, and EM could "
+                "never use it. Give one without zeros, such as a fit with cs.Dirichlet().",
+                row=row,
+            )
 
     def _teller(self, number: int) -> Callable[[int, float], None]:
         def tell(step: int, objective: float) -> None:
@@ -340,9 +383,49 @@ class _Run:
 
 def _while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Estimators for the steps: variances over n, which the likelihood is highest at."""
-    return {
-        kind: MLE(unbiased=False) if isinstance(one, MLE) else one for kind, one in chosen.items()
-    }
+    return {kind: _over_n(one) for kind, one in chosen.items()}
+
+
+def _over_n(estimator: Any) -> Any:
+    if isinstance(estimator, MLE):
+        return MLE(unbiased=False)
+    if isinstance(estimator, Pooled | Separate):
+        return replace(estimator, estimator=_over_n(estimator.estimator))
+    return estimator
+
+
+def _weights(table: Table) -> Floats:
+    return np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
+
+
+def never_recorded(table: Table, nodes: Iterable[str], hidden: Collection[str]) -> list[str]:
+    """Discrete nodes that the table has a column of, with nothing in it."""
+    return [
+        name
+        for name in nodes
+        if name not in hidden
+        and not table.variables[name].is_continuous
+        and not (table.column(name) >= 0).any()
+    ]
+
+
+def _alone_in_a_source(task: FitTask, table: Table) -> list[str]:
+    """A note on variables that a source never recorded, if nothing ties it to the others."""
+    if task.source == "" or not any(isinstance(one, Separate) for one in task.chosen.values()):
+        return []
+    lacking = [
+        f"{name!r} in {source!r}"
+        for code, source in enumerate(table.sources)
+        for name in task.kind
+        for column in [table.column(name)[table.column(task.source) == code]]
+        if len(column) and not (column == column if column.dtype == float else column >= 0).any()
+    ]
+    if not lacking:
+        return []
+    return [
+        f"Never recorded, and learned from nothing because sources are kept apart: "
+        f"{', '.join(lacking)}. Pooled or hierarchical estimators learn them from the others."
+    ]
 
 
 def _told(

@@ -12,17 +12,19 @@ the share of the child's states; a hidden node itself starts nearer to the unifo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from consilience import _check
 from consilience._typing import Floats
 from consilience.data.table import Table
+from consilience.data.variable import Schema
 from consilience.distributions.categorical import Categorical
 from consilience.errors import GraphError, InputError
 from consilience.network.network import Network
 
-__all__ = ["first_tables", "labelled", "random_tables", "with_smoothed_tables"]
+__all__ = ["check_start", "first_tables", "labelled", "random_tables", "with_smoothed_tables"]
 
 UNIFORM_SHARE = 0.1
 EVENNESS_OF_HIDDEN = 5.0
@@ -30,11 +32,22 @@ EVENNESS_OF_HIDDEN = 5.0
 
 
 def first_tables(net: Network, start: Network | None) -> dict[str, Floats]:
-    """The tables of a network to start from, or smoothed estimates."""
-    if start is not None:
-        _check_start(net, start)
-        return {name: local.table for name, local in start.tables.items()}
-    return {name: smoothed(local.table) for name, local in net.tables.items()}
+    """The tables of a network to start from, or smoothed estimates.
+
+    The source has the table of ``net``. In the network to start from, parents may stand in another
+    order.
+    """
+    found = {}
+    for name, local in net.tables.items():
+        if name == net.source:
+            found[name] = local.table
+        elif start is None:
+            found[name] = smoothed(local.table)
+        else:
+            mine = start.tables[name]
+            order = [mine.parents.index(parent) for parent in local.parents]
+            found[name] = mine.table.transpose([*order, len(order)])
+    return found
 
 
 def random_tables(
@@ -77,7 +90,9 @@ def _distances(table: Table, row: int, hidden: Sequence[str]) -> Floats:
         if name in hidden:
             continue
         if table.variables[name].is_continuous:
-            spread = np.nanstd(column) or 1.0
+            known = column[np.isfinite(column)]
+            spread = float(known.std()) if len(known) else 0.0
+            spread = spread if spread > 0 else 1.0
             total += np.nan_to_num(((column - column[row]) / spread) ** 2)
         else:
             total += (column != column[row]) & (column >= 0) & (column[row] >= 0)
@@ -111,19 +126,32 @@ def _shares(table: Table, name: str) -> Floats:
     return np.asarray(counts / counts.sum(), float)
 
 
-def _check_start(net: Network, start: Network) -> None:
+def check_start(start: Network, families: Mapping[str, Sequence[str]], schema: Schema) -> None:
+    """Refuse a network to start from that has other families or other states.
+
+    Parameters
+    ----------
+    start
+        The network.
+    families
+        For each node but the source its parents.
+    schema
+        The variables of the rows.
+    """
     if not isinstance(start, Network):
         raise InputError(f"em: start must be a Network, got {start!r}.", parameter="start")
-    for name, local in net.tables.items():
-        if name not in start.tables or start.tables[name].parents != local.parents:
+    for name, parents in families.items():
+        if name not in start.distributions or set(start[name].parents) != set(parents):
             raise GraphError(
                 f"em: the network to start from must have the same families; that of {name!r} "
-                "differs.",
+                f"must have the parents {_check.listed(parents) or 'none'}.",
                 node=name,
             )
-        if start.tables[name].table.shape != local.table.shape:
+        mine, wanted = start.variables[name], schema[name]
+        if mine.states != wanted.states:
             raise InputError(
-                f"em: in the network to start from the table of {name!r} has the shape "
-                f"{start.tables[name].table.shape}; {local.table.shape} is wanted.",
+                f"em: in the network to start from {name!r} has the states "
+                f"{_check.listed(mine.states or ['none: it is continuous'])}; in the rows it has "
+                f"{_check.listed(wanted.states or ['none: it is continuous'])}.",
                 variable=name,
             )

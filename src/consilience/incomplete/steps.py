@@ -1,6 +1,7 @@
 r"""The M-step: from expected counts to parameters, as vectors or by any estimator.
 
-Maximum likelihood takes :math:`N_{jk} / N_j`; a Dirichlet prior of :math:`a_{jk}` takes
+Maximum likelihood, in all rows together or in each source, takes :math:`N_{jk} / N_j`; a Dirichlet
+prior of :math:`a_{jk}` takes
 
 .. math:: \theta_{jk} = \frac{a_{jk} + N_{jk}}{\sum_k a_{jk} + N_j},
 
@@ -12,6 +13,7 @@ they are; they maximize no such objective.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +23,12 @@ from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import Pooled, Separate
 from consilience.parameters.story import Statistics
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
 from consilience.statistics.moments import Moments
 
-__all__ = ["Conjugate", "Estimated", "MixedStep", "as_counts", "step_of"]
+__all__ = ["Conjugate", "Estimated", "MixedStep", "as_counts", "step_of", "unwrapped"]
 
 
 class Conjugate:
@@ -78,8 +81,7 @@ class MixedStep:
     def __init__(self, task: FitTask, seen: Statistics) -> None:
         self._task, self._seen = task, seen
         self.apart = [one.names[-1] for one in seen.moments if one.source is not None]
-        regressor, tables = task.chosen.get("regression"), task.chosen.get("table")
-        self._tables = tables if isinstance(tables, Dirichlet) else None
+        regressor, tables = map(unwrapped, (task.chosen.get(k) for k in ("regression", "table")))
         has_law = isinstance(regressor, MLE) and isinstance(tables, MLE | Dirichlet | None)
         self.log_prior = self._log_prior if has_law else None
 
@@ -95,10 +97,12 @@ class MixedStep:
         )
 
     def _log_prior(self, net: Network) -> float:
-        if self._tables is None:
-            return 0.0
-        cells = ((self._tables.prior(c), net.tables[c.child.name].table) for c in self._seen.counts)
-        return sum(float((prior * np.log(table)).sum()) for prior, table in cells)
+        total = 0.0
+        for counts in self._seen.counts:
+            prior = _prior(self._task.chosen["table"], counts)
+            table = net.tables[counts.child.name].table
+            total += float(prior[prior > 0] @ np.log(table[prior > 0]))
+        return total
 
 
 def step_of(
@@ -106,13 +110,29 @@ def step_of(
 ) -> Conjugate | Estimated:
     """The M-step of the task's estimator of tables."""
     estimator = task.chosen["table"]
-    if not isinstance(estimator, MLE | Dirichlet):
+    if not isinstance(unwrapped(estimator), MLE | Dirichlet):
         return Estimated(task, layout, seen, start)
     prior = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
-    if isinstance(estimator, Dirichlet):
-        prior.update({counts.child.name: estimator.prior(counts) for counts in seen})
+    prior.update({counts.child.name: _prior(estimator, counts) for counts in seen})
     fixed = {name: np.full(shape, name == net.source) for name, shape in layout.shapes.items()}
     return Conjugate(layout, layout.flatten(prior), start, layout.flatten(fixed) > 0)
+
+
+def unwrapped(estimator: Any) -> Any:
+    """What Pooled and Separate wrap: their step is that of the estimator within."""
+    while isinstance(estimator, Pooled | Separate):
+        estimator = estimator.estimator
+    return estimator
+
+
+def _prior(estimator: Any, counts: Counts) -> Floats:
+    """Prior counts of a family in the shape of its table, the same for every source."""
+    shape = tuple(variable.n_states for variable in (*counts.given, counts.child))
+    inner = unwrapped(estimator)
+    prior = inner.prior(counts.pooled()) if isinstance(inner, Dirichlet) else np.zeros(shape)
+    if counts.source is None:
+        return np.asarray(prior)
+    return np.repeat(prior[None], counts.source.n_states, axis=0)
 
 
 def as_counts(seen: Sequence[Counts], tables: dict[str, Floats]) -> list[Counts]:

@@ -34,8 +34,9 @@ from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
+from consilience.incomplete.em import never_recorded
 from consilience.incomplete.hidden import Hidden, with_hidden
-from consilience.incomplete.starts import first_tables, random_tables
+from consilience.incomplete.starts import check_start, first_tables, random_tables
 from consilience.incomplete.steps import as_counts
 from consilience.inference.cases import Cases
 from consilience.inference.layout import Layout
@@ -157,6 +158,9 @@ def variational(
     hidden = {} if hidden is None else hidden
     table = with_hidden(rows, dag, hidden)
     task = fit_task(dag, table, prior, memory_limit=memory_limit)
+    if start is not None:
+        check_start(start, task.parents(), table.schema)
+    unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     seen = task.statistics()
     net = task.network(seen)
     problem = _Problem.of(net, table, prior, seen.counts, memory_limit)
@@ -164,19 +168,24 @@ def variational(
     rng = _check.generator(seed)
     restarts = choice.restarts
     if restarts is None:
-        restarts = RESTARTS_IF_HIDDEN if hidden and start is None else 0
+        restarts = RESTARTS_IF_HIDDEN if unseen and start is None else 0
     climbs: list[_Climb] = []
     first = first_tables(net, start)
     for number in range(1 + restarts):
-        if number > 0 or (hidden and start is None):
-            first = random_tables(table, net, tuple(hidden), rng)
-        climbs.append(_climb(problem, problem.counts_of(first), choice, progress))
+        if number > 0 or (unseen and start is None):
+            first = random_tables(table, net, unseen, rng)
+        try:
+            climbs.append(_climb(problem, problem.counts_of(first), choice, progress))
+        except KeyboardInterrupt:
+            if not climbs:
+                raise
+            climbs[-1].stopped_by = "interrupt"
         if climbs[-1].stopped_by == "interrupt":
             break
     best = max(climbs, key=lambda one: one.trace[-1])
     used = Statistics(as_counts(seen.counts, layout.split(best.alpha - problem.prior)))
     return VariationalResult(
-        canonical(task.network(used, seen, _told(best, len(climbs), hidden)), tuple(hidden)),
+        canonical(task.network(used, seen, _told(best, len(climbs), unseen)), unseen),
         best.trace[-1],
         np.array(best.trace),
         best.stopped_by,
@@ -260,11 +269,13 @@ def _climb(
                 at.stopped_by = "tolerance"
                 break
     except KeyboardInterrupt:
+        if not at.trace:
+            raise
         at.stopped_by = "interrupt"
     return at
 
 
-def _told(best: _Climb, n_starts: int, hidden: Hidden) -> Told:
+def _told(best: _Climb, n_starts: int, hidden: Sequence[str]) -> Told:
     notes = [
         "All rows were used; gaps were filled by variational Bayes, which is sound if values are "
         "missing at random. Its posteriors are narrower than the exact ones."

@@ -25,7 +25,7 @@ Sources are no special case: the source is a node that every row has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ from consilience.data.table import Table, code_type
 from consilience.errors import DataError, ImpossibleEvidenceError
 from consilience.graph.moral import moral_graph
 from consilience.inference.batch import network_codes
-from consilience.inference.large_cases import LargeCases
+from consilience.inference.large_cases import LargeCases, number_lists
 from consilience.inference.layout import Layout
 from consilience.inference.traceback import best_rows, draw_rows, expand_rows
 from consilience.kernels.cases import (
@@ -175,11 +175,12 @@ class Cases:
         """
         every = _large(self.net, self._rows, self._rows.incomplete(), MEMORY_LIMIT)
         codes = self._rows.codes[self._rows.ranks] if rng is not None else self._rows.codes.copy()
+        if rng is None:
+            if every is not None:
+                codes[every.rows] = best_rows(every.at(tables).tree, every.codes)
+            return self._rows.columns(codes[self._rows.ranks])
         if every is None:
             return self._rows.columns(codes)
-        if rng is None:
-            codes[every.rows] = best_rows(every.at(tables).tree, every.codes)
-            return self._rows.columns(codes[self._rows.ranks])
         has_gap = np.flatnonzero((codes < 0).any(axis=1))
         each = np.searchsorted(every.rows, self._rows.ranks[has_gap])
         codes[has_gap] = draw_rows(every.at(tables), each, rng)
@@ -256,8 +257,8 @@ class _Pairs:
     @classmethod
     def of(cls, net: Network, rows: _Rows) -> _Pairs:
         names = list(net.variables)
-        near = _lists(names, moral_graph(net.dag))
-        children = _lists(names, {name: net.dag.children(name) for name in names})
+        near = number_lists(net, moral_graph(net.dag))
+        children = number_lists(net, {name: net.dag.children(name) for name in names})
         codes = rows.codes.copy()
         hide_barren(codes, *children)
         pair_rows, starts, members = hidden_sets(codes, *near, *children)
@@ -316,14 +317,6 @@ class _Pairs:
             np.concatenate([*(one.ravel() for one in inside), np.zeros(0)]).astype(np.int32),
             np.append(0, np.cumsum([one.size for one in inside])).astype(np.int64),
         )
-
-
-def _lists(names: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[Integers, Integers]:
-    """Lists of names as numbers one after the other, and where each starts."""
-    index = {name: v for v, name in enumerate(names)}
-    lists = [[index[other] for other in of[name]] for name in names]
-    flat = np.array([v for one in lists for v in one], np.int64)
-    return flat, np.array([0, *np.cumsum([len(one) for one in lists])], np.int64)
 
 
 def _ranks_of_sets(

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consilience._typing import Codes, Floats, Integers
+from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
 from consilience.inference.junction import JunctionTree
 from consilience.kernels.propagation import Sizes, collect, distribute, indicators, margin
@@ -132,18 +132,22 @@ class Batch:
         return answer
 
     def expected_counts(
-        self, weights: Floats, margins: Mapping[str, Floats] | None = None
+        self,
+        weights: Floats,
+        margins: Mapping[str, Floats] | None = None,
+        left_out: Mapping[str, Bools] | None = None,
     ) -> tuple[dict[str, Floats], Floats]:
         """Weighted sums of the posteriors of all families; log probability of each row.
 
         A row that is impossible adds nothing and has minus infinity. The posteriors of the
         variables in ``margins`` are written there, shape (states, rows); not of those that rows
-        are grouped by.
+        are grouped by. The rows in ``left_out[name]`` do not count for that family.
         """
         families = self.tree.distributions
         totals = {name: np.zeros(local.table.shape) for name, local in families.items()}
         answer = np.empty(self.n_rows)
         wanted = {} if margins is None else margins
+        out = {} if left_out is None else left_out
         for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
             tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
             own = self._order[rows]
@@ -151,7 +155,10 @@ class Batch:
             self._distribute(group, tables, messages, scales)
             for name, total in totals.items():
                 found = self._family(name, group, tables, len(own))
-                self._add_family(name, total, group, found @ weights[own])
+                counted = (
+                    np.where(out[name][own], 0.0, weights[own]) if name in out else weights[own]
+                )
+                self._add_family(name, total, group, found @ counted)
                 if name in wanted:
                     n_states = len(wanted[name])
                     wanted[name][:, own] = found.reshape(-1, n_states, len(own)).sum(axis=0)

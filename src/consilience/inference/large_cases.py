@@ -2,8 +2,7 @@ r"""Rows whose missing values hang together in large sets: one junction tree, ke
 
 A node x with one parent p and no children needs no clique. Its values say something about p alone,
 
-.. math:: \lambda_i(p) = P(x_i \mid p), \qquad
-    \text{or } \sum_x P(x \mid p) \text{ if it is missing,}
+.. math:: \lambda_i(p) = P(x_i \mid p) \qquad \text{(one if it is missing)},
 
 and in return its expected counts need the posterior of p alone. In a network of latent classes
 almost all nodes are such leaves. What is left is compiled once; each round only puts in the numbers
@@ -12,22 +11,25 @@ of its tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
 from consilience.inference.layout import Layout
 from consilience.inference.traceback import draw_rows
-from consilience.kernels.cases import leaf_counts, leaf_likelihoods
+from consilience.kernels.cases import hide_barren, leaf_counts, leaf_likelihoods
 from consilience.network.network import Network
 
-__all__ = ["LargeCases"]
+__all__ = ["LargeCases", "number_lists"]
+
+NORMALISED = 1e-9
+"""Rows of a table whose sums differ from one by no more are normalised."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,7 @@ class LargeCases:
     rows: Integers
     weights: Floats
     codes: npt.NDArray[np.int32]
+    is_barren: Bools
     leaves: Mapping[str, tuple[str, ...]]
     batch: Batch
     memory_limit: float
@@ -61,7 +64,7 @@ class LargeCases:
         core = Network.of([local for name, local in net.tables.items() if name not in taken])
         tree = JunctionTree.of(core, memory_limit=memory_limit)
         batch = Batch(tree, _observed(net, codes), len(codes), likely=list(leaves))
-        return cls(net, rows, weights, codes, leaves, batch, memory_limit)
+        return cls(net, rows, weights, codes, _barren(net, codes), leaves, batch, memory_limit)
 
     def expect(self, layout: Layout, theta: Floats, counts: Floats) -> float:
         """Add the expected counts of these rows to a vector; their log-likelihood."""
@@ -69,12 +72,12 @@ class LargeCases:
         likelihoods, log_scale = self._likelihoods(tables)
         margins = {name: np.empty_like(one) for name, one in likelihoods.items()}
         batch = self.batch.with_tables(tables, likelihoods)
-        found, log_evidence = batch.expected_counts(self.weights, margins)
+        found, log_evidence = batch.expected_counts(self.weights, margins, self._left_out(tables))
         for parent, names in self.leaves.items():
             belief = margins[parent] * self.weights
             for name in names:
                 found[name] = np.zeros(layout.shapes[name])
-                leaf_counts(self._column(name), tables[name], belief, found[name])
+                leaf_counts(self._column(name), belief, found[name])
         counts += layout.flatten(found)
         has_weight = self.weights > 0
         return float(self.weights[has_weight] @ (log_evidence + log_scale)[has_weight])
@@ -87,7 +90,8 @@ class LargeCases:
         index = {name: v for v, name in enumerate(self.net.variables)}
         for start, (name, shape) in zip(layout.first, layout.shapes.items(), strict=False):
             axes = (*self.net.tables[name].parents, name)
-            place = np.ravel_multi_index([codes[:, index[n]] for n in axes], shape)
+            counted = codes[~self.is_barren[each, index[name]]]
+            place = np.ravel_multi_index([counted[:, index[n]] for n in axes], shape)
             n_cells = int(np.prod(shape))
             counts[start : start + n_cells] += np.bincount(place, minlength=n_cells)
 
@@ -99,6 +103,20 @@ class LargeCases:
     def _whole(self) -> Batch:
         tree = JunctionTree.of(self.net, memory_limit=self.memory_limit)
         return Batch(tree, _observed(self.net, self.codes), len(self.codes))
+
+    def _left_out(self, tables: Mapping[str, Floats]) -> dict[str, Bools]:
+        """For each family of the tree the rows in which its child is barren.
+
+        Tables that are not normalised (those of variational Bayes) must count there: their sums are
+        part of what the tree has multiplied.
+        """
+        return {
+            name: self.is_barren[:, v]
+            for v, name in enumerate(self.net.variables)
+            if name in self.batch.tree.distributions
+            and self.is_barren[:, v].any()
+            and np.allclose(tables[name].sum(axis=-1), 1.0, rtol=0, atol=NORMALISED)
+        }
 
     def _likelihoods(self, tables: Mapping[str, Floats]) -> tuple[dict[str, Floats], Floats]:
         """What the leaves say about each parent, shape (states, rows), and the log of its unit."""
@@ -124,5 +142,22 @@ def _leaves(net: Network) -> dict[str, tuple[str, ...]]:
     return {parent: tuple(names) for parent, names in found.items()}
 
 
+def _barren(net: Network, codes: npt.NDArray[np.int32]) -> Bools:
+    """Where neither the value of a node nor that of any descendant is known."""
+    marked = codes.copy()
+    hide_barren(
+        marked, *number_lists(net, {name: net.dag.children(name) for name in net.variables})
+    )
+    return marked == -2
+
+
 def _observed(net: Network, codes: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[np.int32]]:
     return {name: codes[:, v] for v, name in enumerate(net.variables) if (codes[:, v] >= 0).any()}
+
+
+def number_lists(net: Network, of: Mapping[str, Sequence[str]]) -> tuple[Integers, Integers]:
+    """Lists of nodes as numbers one after the other, and where the list of each node starts."""
+    index = {name: v for v, name in enumerate(net.variables)}
+    lists = [[index[other] for other in of[name]] for name in net.variables]
+    flat = np.array([v for one in lists for v in one], np.int64)
+    return flat, np.array([0, *np.cumsum([len(one) for one in lists])], np.int64)

@@ -383,17 +383,16 @@ def leaf_likelihoods(
 ) -> None:
     """Multiply what a leaf says about its parent into ``likelihood``, shape (states, rows).
 
-    Each row is divided by its largest entry, whose logarithm is added to ``log_scale``.
+    Each row is divided by its largest entry, whose logarithm is added to ``log_scale``. A leaf that
+    is missing says nothing.
     """
-    n_parent, n_states = table.shape
-    total = np.zeros(n_parent)
-    for p in range(n_parent):
-        for x in range(n_states):
-            total[p] += table[p, x]
+    n_parent = table.shape[0]
     for i in range(len(codes)):
+        if codes[i] < 0:
+            continue
         largest = 0.0
         for p in range(n_parent):
-            likelihood[p, i] *= table[p, codes[i]] if codes[i] >= 0 else total[p]
+            likelihood[p, i] *= table[p, codes[i]]
             largest = max(largest, likelihood[p, i])
         if largest > 0.0:
             for p in range(n_parent):
@@ -402,22 +401,9 @@ def leaf_likelihoods(
 
 
 @kernel
-def leaf_counts(
-    codes: npt.NDArray[np.int32], table: Floats, belief: Floats, counts: Floats
-) -> None:
+def leaf_counts(codes: npt.NDArray[np.int32], belief: Floats, counts: Floats) -> None:
     """Add the expected counts of a leaf given its parent's belief, shape (states, rows)."""
-    n_parent, n_states = table.shape
-    missing = np.zeros(n_parent)
     for i in range(len(codes)):
-        for p in range(n_parent):
-            if codes[i] >= 0:
+        if codes[i] >= 0:
+            for p in range(len(belief)):
                 counts[p, codes[i]] += belief[p, i]
-            else:
-                missing[p] += belief[p, i]
-    for p in range(n_parent):
-        total = 0.0
-        for x in range(n_states):
-            total += table[p, x]
-        for x in range(n_states):
-            if total > 0.0:
-                counts[p, x] += missing[p] * table[p, x] / total

@@ -123,6 +123,15 @@ class FitTask:
         every: list[Distribution] = [*tables, *regressions, *logistic]
         return {local.child.name: local for local in every}
 
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """The parents that each node but the source will have in the network."""
+        found = {}
+        for kind in set(self.kind.values()):
+            apart, together = self._families(kind)
+            found |= {one.child: (self.source, *one.parents) for one in apart}
+            found |= {one.child: one.parents for one in together}
+        return found
+
     def counts(self) -> list[Counts]:
         """Counts of the discrete families; by source for those that differ by it."""
         apart, together = self._families("table")
