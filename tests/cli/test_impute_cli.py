@@ -66,3 +66,13 @@ def test_learning_says_what_it_did_about_gaps(choice, method, tmp_path):
     )
     text = passed("learn", rows, "--structure", "[cold][cough|cold]", "--gaps", choice)
     assert method in text
+
+
+def test_a_file_without_any_node_is_refused(model, tmp_path):
+    other = write(tmp_path, "other.csv", "shoe\n1\n")
+    assert "no column that is a node" in refused("impute", model, other)
+
+
+def test_a_file_without_gaps_comes_back_as_it_is(model, tmp_path):
+    rows = write(tmp_path, "rows.csv", "place,cold,cough\nrome,yes,yes\nrome,yes,yes\noslo,no,no\n")
+    assert passed("impute", model, rows) == Path(rows).read_text()

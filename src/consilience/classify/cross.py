@@ -139,6 +139,7 @@ def cross_evaluate(
         n_resumed=n_resumed,
         overlap=chosen.overlap,
         n_bins=n_bins,
+        has_gaps=any(share > 0 for shares in table.missing.values() for share in shares.values()),
     )
 
 

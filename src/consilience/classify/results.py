@@ -141,6 +141,8 @@ class CrossEvaluation:
         added to ``1 / n`` in the variance of a mean.
     n_bins
         Number of bins of the calibration curves.
+    has_gaps
+        Whether values are missing among the rows that were learned from.
     """
 
     target: str
@@ -152,6 +154,7 @@ class CrossEvaluation:
     n_resumed: int
     overlap: float = 0.0
     n_bins: int = 10
+    has_gaps: bool = False
 
     @property
     def stopped_by(self) -> str:
@@ -183,6 +186,12 @@ class CrossEvaluation:
             n_splits = len(self.finished)
             word = "split" if n_splits == 1 else "splits"
             found.append(f"Compared on {n_splits} {word}, those that every contestant finished.")
+        if self.has_gaps:
+            found.append(
+                "Rows to learn from have gaps: each family was learned from the rows complete for "
+                "it. A fit by EM, which is what 'learn' does, is the same for naive Bayes and "
+                "differs for other structures."
+            )
         if not self._has_same_nodes:
             found.append(
                 "The graphs have different nodes, so their joint log-likelihoods are not compared."

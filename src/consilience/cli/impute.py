@@ -10,6 +10,7 @@ import click
 
 from consilience.cli.common import (
     Refusal,
+    listed,
     markers,
     missing_option,
     print_facts,
@@ -91,6 +92,7 @@ def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ..
     """The rows as variables of the network, with their sources if the network has them."""
     import consilience as cs
 
+    _check_columns(net, path)
     if net.source is None:
         if source is not None:
             raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
@@ -99,3 +101,14 @@ def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ..
     table = cs.read(path, schema=others, source=source or net.source, missing=missing)
     named = cs.Schema(table.variables, cs.Variable(net.source, table.sources))
     return cs.Table(named, table.columns, table.source_codes, table.weights, table.origins)
+
+
+def _check_columns(net: cs.Network, path: str) -> None:
+    """Refuse a file without any node, which would be made up from nothing."""
+    import consilience as cs
+
+    if not set(cs.read(path).schema.variables) & set(net.variables):
+        raise Refusal(
+            f"{path} has no column that is a node of the model; its nodes are "
+            f"{listed(list(net.variables))}."
+        )

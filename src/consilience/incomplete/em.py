@@ -428,17 +428,27 @@ def _alone_in_a_source(task: FitTask, table: Table) -> list[str]:
     ]
 
 
+def _is_only_hidden(seen: Statistics, hidden: Collection[str]) -> bool:
+    """Whether nothing is missing but what nobody recorded."""
+    families = [
+        *((c.family.variables, c.n_incomplete.sum()) for c in seen.counts),
+        *(((*(v.name for v in m.given), *m.names), m.n_incomplete.sum()) for m in seen.moments),
+    ]
+    return not any(n > 0 and not set(names) & set(hidden) for names, n in families)
+
+
 def _told(
     choice: EM, best: Climb | MixedClimb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
 ) -> Told:
     """What the record says: how the gaps were filled, on which condition, and how it ended."""
     notes = []
     n_incomplete = [*(c.n_incomplete for c in seen.counts), *(m.n_incomplete for m in seen.moments)]
-    if any(one.sum() > 0 for one in n_incomplete):
+    if any(one.sum() > 0 for one in n_incomplete) and not _is_only_hidden(seen, hidden):
         notes.append(
             "All rows were used; gaps were filled in expectation by EM, which is sound if values "
             "are missing at random. The posteriors take the expected counts for counts of rows, so "
-            "they are too narrow where much is missing: cs.augment gives honest ones."
+            "they are too narrow where much is missing (cs.augment draws honest ones, for sources "
+            "that are pooled or kept apart)."
         )
     if hidden:
         notes.append(

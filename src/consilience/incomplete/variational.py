@@ -22,7 +22,7 @@ application to scoring graphical model structures. Bayesian Statistics 7.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,12 +151,10 @@ def variational(
     """
     prior = Dirichlet() if prior is None else prior
     choice = VariationalBayes() if choice is None else choice
-    if not isinstance(prior, Dirichlet):
-        raise InputError(
-            f"variational: prior must be cs.Dirichlet(...), got {prior!r}.", parameter="prior"
-        )
+    _check_arguments(rows, prior, choice)
     hidden = {} if hidden is None else hidden
     table = with_hidden(rows, dag, hidden)
+    _refuse_continuous(dag, table)
     task = fit_task(dag, table, prior, memory_limit=memory_limit)
     if start is not None:
         check_start(start, task.parents(), table.schema)
@@ -169,19 +167,13 @@ def variational(
     restarts = choice.restarts
     if restarts is None:
         restarts = RESTARTS_IF_HIDDEN if unseen and start is None else 0
-    climbs: list[_Climb] = []
-    first = first_tables(net, start)
-    for number in range(1 + restarts):
-        if number > 0 or (unseen and start is None):
-            first = random_tables(table, net, unseen, rng)
-        try:
-            climbs.append(_climb(problem, problem.counts_of(first), choice, progress))
-        except KeyboardInterrupt:
-            if not climbs:
-                raise
-            climbs[-1].stopped_by = "interrupt"
-        if climbs[-1].stopped_by == "interrupt":
-            break
+
+    def one_start(number: int) -> _Climb:
+        is_random = number > 0 or (unseen and start is None)
+        first = random_tables(table, net, unseen, rng) if is_random else first_tables(net, start)
+        return _climb(problem, problem.counts_of(first), choice, progress)
+
+    climbs = _starts(one_start, 1 + restarts)
     best = max(climbs, key=lambda one: one.trace[-1])
     used = Statistics(as_counts(seen.counts, layout.split(best.alpha - problem.prior)))
     return VariationalResult(
@@ -191,6 +183,48 @@ def variational(
         best.stopped_by,
         tuple(one.trace[-1] for one in climbs),
     )
+
+
+def _check_arguments(rows: object, prior: object, choice: object) -> None:
+    if not isinstance(choice, VariationalBayes):
+        raise InputError(
+            f"variational: choice must be cs.VariationalBayes(...), got {choice!r}.",
+            parameter="choice",
+        )
+    if not isinstance(rows, Table):
+        raise InputError(
+            f"variational: rows must be a Table, got a {type(rows).__name__}; cs.read(...) makes "
+            "one."
+        )
+    if not isinstance(prior, Dirichlet):
+        raise InputError(
+            f"variational: prior must be cs.Dirichlet(...), got {prior!r}.", parameter="prior"
+        )
+
+
+def _starts(one_start: Callable[[int], _Climb], n_starts: int) -> list[_Climb]:
+    """All starts; after an interrupt those that were finished, and what the last had reached."""
+    climbs: list[_Climb] = []
+    for number in range(n_starts):
+        try:
+            climbs.append(one_start(number))
+        except KeyboardInterrupt:
+            if not climbs:
+                raise
+            climbs[-1].stopped_by = "interrupt"
+        if climbs[-1].stopped_by == "interrupt":
+            break
+    return climbs
+
+
+def _refuse_continuous(dag: DAG, table: Table) -> None:
+    for name in dag.nodes:
+        if name in table.variables and table.variables[name].is_continuous:
+            raise InputError(
+                f"variational: {name!r} is continuous; variational Bayes is for discrete nodes. "
+                "Use gaps=cs.EM(), or read the column with discretize=.",
+                variable=name,
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
