@@ -74,13 +74,15 @@ def names(owner: str, **lists: Iterable[str]) -> None:
             )
 
 
-def unknown(kind: str, name: object, among: Iterable[str]) -> NoReturn:
+def unknown(kind: str, name: object, among: Iterable[str], advice: str = "") -> NoReturn:
     """Raise the error for a name that does not exist, with near misses first."""
     existing = list(among)
     near = difflib.get_close_matches(str(name), existing, n=3)
     hint = f" Did you mean {listed(near)}?" if near else ""
     raise UnknownNameError(
-        f"unknown {kind} {name!r}.{hint} Known: {listed(existing)}.", kind=kind, name=name
+        f"unknown {kind} {name!r}.{hint} Known: {listed(existing)}.{' ' * bool(advice)}{advice}",
+        kind=kind,
+        name=name,
     )
 
 

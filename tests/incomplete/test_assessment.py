@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import chi2, chi2_contingency, kstest
 
 import consilience as cs
+from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.incomplete.assessment import NETWORK
 
@@ -122,6 +123,21 @@ def test_weights_are_rows():
     weighted = cs.read({**rows, "n": [30, 10, 15, 25]}, weight="n")
     plain = cs.read({k: np.repeat(v, [30, 10, 15, 25]).tolist() for k, v in rows.items()})
     assert cs.assess_gaps(weighted).tests == cs.assess_gaps(plain).tests
+
+
+def test_sources_whose_rows_weigh_nothing_say_nothing():
+    table = cut(cs.MCAR(0.25), 1)
+    schema = Schema(table.variables, cs.Variable("F", ("p", "q", "r")))
+    source = (np.arange(table.n_rows) % 3).astype(np.int8)
+    whole = cs.Table(schema, table.columns, source, np.where(source == 2, 0.0, 1.0))
+    by = [
+        {(t.variable, t.against): t for t in cs.assess_gaps(rows, NET).tests}
+        for rows in (whole, whole.take(source < 2))
+    ]
+    assert by[0] == by[1]
+    assert any(against == NETWORK and t.degrees_of_freedom for (_, against), t in by[0].items())
+    nothing = cs.Table(schema, table.columns, source, np.zeros(table.n_rows))
+    assert {t.degrees_of_freedom for t in cs.assess_gaps(nothing, NET).tests} == {0}
 
 
 def test_the_text_says_what_can_and_what_cannot_be_known():

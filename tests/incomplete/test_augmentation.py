@@ -152,6 +152,21 @@ def test_networks_are_draws_that_go_together():
         story.networks(21)
 
 
+@pytest.mark.parametrize("n_networks", [1, 3, 5, 10, 20, 67, 200])
+def test_networks_come_from_all_chains_in_turn_and_evenly_from_each(n_networks):
+    story = cs.augment(ARC, gappy(), chains=4, draws=50, warmup=5, seed=1)
+    places = [
+        tuple(np.argwhere((story.draws["a"] == net["a"].table).all(axis=-1))[0])
+        for net in story.networks(n_networks)
+    ]
+    assert [chain for chain, _ in places] == [i % 4 for i in range(n_networks)]
+    assert len(set(places)) == n_networks
+    for chain in range(min(4, n_networks)):
+        draws = [draw for c, draw in places if c == chain]
+        steps = np.diff([-1 - draws[0], *draws, 2 * 50 - draws[-1]])
+        assert np.ptp(steps) <= 2  # the ends count as half a step each
+
+
 def test_the_frame_has_a_line_for_every_parameter():
     story = cs.augment(ARC, gappy(), draws=50, seed=1)
     frame = story.to_frame()
@@ -197,6 +212,8 @@ def test_bad_input_is_named():
         cs.augment(ARC, rows, cs.Dirichlet)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="without rows"):
         cs.augment(ARC, rows.take([]))
+    with pytest.raises(DataError, match="2 rows that all have the weight 0"):
+        cs.augment(ARC, cs.read({"a": ["x", "y"], "b": ["u", "v"], "n": [0, 0]}, weight="n"))
     with pytest.raises(DataError, match=r"row 1 has the weight 0\.5"):
         cs.augment(ARC, cs.read({"a": ["x"], "b": ["u"], "n": [0.5]}, weight="n"))
     with pytest.raises(MemoryError, match="the draws would need"):

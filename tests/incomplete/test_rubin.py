@@ -56,6 +56,23 @@ def test_certain_answers_have_an_interval_of_length_zero():
     assert (float(pooled.low), float(pooled.high)) == (1.0, 1.0)
 
 
+@pytest.mark.parametrize("complete", [None, 10.0])
+def test_answers_that_vary_between_tables_only_have_one_degree_of_freedom_less(complete):
+    pooled = cs.pool_answers([0.0, 1.0, 2.0], [0.0] * 3, degrees_of_freedom=complete)
+    half = np.sqrt(4 / 3) * stats.t.ppf(0.975, 2)
+    assert float(pooled.degrees_of_freedom) == pytest.approx(2)
+    assert (float(pooled.low), float(pooled.high)) == pytest.approx((1 - half, 1 + half))
+
+
+@given(st.floats(-18, 0).map(lambda power: 10**power), st.floats(0.5, 50))
+def test_intervals_are_finite_however_little_varies_within(variance, complete):
+    pooled = cs.pool_answers([0.0, 1.0, 2.0], [variance] * 3, degrees_of_freedom=complete)
+    least, most = min(1.0, complete), 2 * (pooled.total / pooled.between / (4 / 3)) ** 2
+    assert least - 1e-12 <= pooled.degrees_of_freedom <= most + 1e-12
+    half = np.sqrt(pooled.total) * stats.t.ppf(0.975, least)
+    assert 1 < pooled.high <= 1 + half * (1 + 1e-9)
+
+
 def test_arrays_are_pooled_entry_by_entry():
     answers, variances = np.array([[1.0, 5.0], [2.0, 5.0]]), np.ones((2, 2))
     both = cs.pool_answers(answers, variances)

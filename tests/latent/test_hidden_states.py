@@ -7,7 +7,8 @@ from influence_truths import with_gaps
 import consilience as cs
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
-from consilience.errors import GraphError, InputError, UnknownNameError
+from consilience.errors import DataError, GraphError, InputError, UnknownNameError
+from consilience.latent import states
 
 BETWEEN = cs.DAG([("u", "H"), ("v", "H"), ("H", "x"), ("H", "y"), ("H", "z")])
 
@@ -124,6 +125,80 @@ def test_the_same_seed_gives_the_same_answer_and_progress_is_told():
     assert heard[0] == "1 states"
     assert repr(one).startswith(f"HiddenStates('class' with {one.n_states} states; 1: ")
     assert repr(one.tried[0]).startswith("TriedStates(1 states: ")
+
+
+def rare_source(n_rows=90):
+    """Two clear classes; a single row of a second source."""
+    net, names = class_truth(2, 6, 5)
+    rows = net.sample(n_rows, seed=5).select(names)
+    schema = Schema(dict(rows.variables), Variable("clinic", ("a", "b")))
+    source = np.zeros(n_rows, np.int8)
+    source[-1] = 1
+    return rows, Table(schema, rows.columns, source)
+
+
+def test_a_source_of_one_fold_only_does_not_decide():
+    _, table = rare_source()
+    found = cs.latent_classes(
+        table, [1, 2, 3], criterion=cs.CrossValidated(folds=3), choice=cs.EM(restarts=2)
+    )
+    assert np.isfinite([one.value for one in found.tried]).all()
+    assert found.n_states == 2
+
+
+def test_shares_of_the_sources_are_left_out_of_what_folds_are_judged_by():
+    rows, table = rare_source()
+    dag = cs.DAG([("H", name) for name in rows.variables])
+    values = [
+        cs.hidden_states(dag, one, "H", 1, criterion=cs.CrossValidated(folds=3)).tried[0].value
+        for one in (rows, table)
+    ]
+    assert values[0] == pytest.approx(values[1])
+
+
+def test_rows_of_weight_zero_do_not_make_the_log_likelihood_undefined():
+    rows, table = rare_source()
+    weights = np.ones(rows.n_rows)
+    weights[-1] = 0
+    weighted = Table(table.schema, table.columns, table.source_codes, weights)
+    found = cs.latent_classes(weighted, 2, criterion=cs.VariationalBayes(restarts=1))
+    assert np.isfinite(found.tried[0].log_likelihood)
+
+
+def test_no_number_is_chosen_if_every_value_is_minus_infinity(monkeypatch):
+    monkeypatch.setattr("consilience.latent.states._Task._left_out", lambda *_: -np.inf)
+    rows, _ = rare_source(20)
+    with pytest.raises(DataError, match=r"-inf for every number of states \(1, 2\).*larger ess"):
+        cs.latent_classes(rows, [1, 2], criterion=cs.CrossValidated(folds=2))
+
+
+def interrupting(monkeypatch, at):
+    """Learning of so many states, and no other, is interrupted."""
+    whole = states.em
+
+    def em(*arguments, hidden, **options):
+        if hidden == {"class": at}:
+            raise KeyboardInterrupt
+        return whole(*arguments, hidden=hidden, **options)
+
+    monkeypatch.setattr(states, "em", em)
+
+
+def test_an_interrupt_keeps_the_numbers_that_are_finished(monkeypatch):
+    rows, _ = rare_source()
+    whole = cs.latent_classes(rows, [1, 2], seed=3)
+    assert whole.stopped_by == "end"
+    interrupting(monkeypatch, at=3)
+    found = cs.latent_classes(rows, [1, 2, 3, 4], seed=3)
+    assert found.stopped_by == "interrupt"
+    assert [one.value for one in found.tried] == [one.value for one in whole.tried]
+    assert repr(found).endswith(", stopped by interrupt)")
+
+
+def test_an_interrupt_of_the_first_number_is_passed_on(monkeypatch):
+    interrupting(monkeypatch, at=1)
+    with pytest.raises(KeyboardInterrupt):
+        cs.latent_classes(rare_source()[0], [1, 2])
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def _prediction(rows: _Rows, x: str, net: Network) -> GapTest:
     predicted = net.posteriors(rows.table, x)
     found = [
         _hotelling(predicted[here], rows.gaps[x][here], rows.weights[here])
-        for f in np.unique(rows.sources)
+        for f in np.unique(rows.sources[rows.weights > 0])
         for here in [(rows.sources == f) & (rows.weights > 0)]
     ]
     told = [one for one in found if one[1]]

@@ -99,7 +99,7 @@ class Augmentation:
         return all(float(found.max()) < MET for found in self.r_hat.values())
 
     def networks(self, n_networks: int) -> list[Network]:
-        """Networks drawn from the posterior: draws of all chains in turn, evenly spaced."""
+        """Networks drawn from the posterior: the chains in turn, draws of each evenly spaced."""
         n_all = self.n_chains * self.n_draws
         _check.whole("networks", at_least=1, n_networks=n_networks)
         if n_networks > n_all:
@@ -107,8 +107,7 @@ class Augmentation:
                 f"{n_networks} networks are asked for, but only {n_all} draws were kept.",
                 parameter="n_networks",
             )
-        places = (np.arange(n_networks) * n_all // n_networks) + n_all // (2 * n_networks)
-        return [self._network(int(i) % self.n_chains, int(i) // self.n_chains) for i in places]
+        return [self._network(*self._place(i, n_networks)) for i in range(n_networks)]
 
     def to_arviz(self) -> dict[str, dict[str, Floats]]:
         """The draws as ArviZ reads them: ``{"posterior": {node: (chains, draws, ...)}}``.
@@ -143,6 +142,12 @@ class Augmentation:
             f"Augmentation({self.n_chains} chains of {self.n_draws:,} draws, R-hat at most "
             f"{worst:.3f}, effective size at least {least:,.0f})"
         )
+
+    def _place(self, number: int, n_networks: int) -> tuple[int, int]:
+        """Chain and draw of one of so many networks: the middle of its part of the chain."""
+        turn, chain = divmod(number, self.n_chains)
+        n_turns = (n_networks - chain - 1) // self.n_chains + 1
+        return chain, (2 * turn + 1) * self.n_draws // (2 * n_turns)
 
     def _network(self, chain: int, draw: int) -> Network:
         local = {
@@ -209,6 +214,8 @@ def augment(
     InputError
         If an estimator has no conjugate prior, as maximum likelihood and the hierarchies; if a
         discrete node has continuous parents.
+    DataError
+        If there are no rows, or none with a positive weight; if a weight is no whole number.
 
     Examples
     --------
@@ -284,6 +291,11 @@ def _check_input(dag: DAG, rows: Table, estimator: Estimator) -> None:
         )
     if rows.n_rows == 0:
         raise DataError("parameters cannot be drawn given a table without rows.")
+    if rows.total_weight == 0:
+        raise DataError(
+            f"parameters cannot be drawn given {rows.n_rows:,} rows that all have the weight 0. "
+            "Some row must have a positive weight."
+        )
     check_whole_weights("augment", rows)
 
 

@@ -8,19 +8,25 @@ at random therefore end in any of the orders. Here the most frequent state stand
 
 or, with ``by``, the state with the smallest mean code :math:`E(X \mid H = h)` of an observed
 variable :math:`X`. Both are statements about the joint distribution, so the answer does not depend
-on the order that the learner happened to find, nor on the orders of other hidden nodes. States that
-are equal in this (to nine digits) are ordered by the mean codes of the other discrete variables, in
-the order of their names; states that are equal in all of these too keep their places.
+on the order that the learner happened to find, nor on the orders of other hidden nodes.
+
+Learners stop a little before the top of their climb, so that states with equal shares come out with
+shares that differ by chance. Numbers that follow each other at a distance of 0.001 or less are
+therefore taken to be equal. States that are equal in this are told apart by the distributions
+:math:`P(X = x \mid H = h)` of the other discrete variables, in the order of the variables' names
+and of their states, the largest probability first; if these are equal too, by their shares to nine
+digits. States that are equal in all of it keep their places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Integers
+from consilience._typing import Floats, Integers
 from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError
@@ -28,15 +34,19 @@ from consilience.network.network import Network
 
 __all__ = ["canonical", "permuted"]
 
+TIE = 1e-3
+"""Probabilities and mean codes this close may be equal but for where a learner stopped."""
+
 DIGITS = 9
-"""Probabilities and means that agree to so many digits are equal but for rounding."""
+"""Probabilities that agree to so many digits are equal but for rounding."""
 
 
 def canonical(net: Network, hidden: Iterable[str], *, by: str | None = None) -> Network:
     """The same network with the states of its hidden nodes in their canonical order.
 
     The names of the states keep their places; what they stand for moves. A state of probability
-    zero stands behind all others.
+    zero stands behind all others. Shares that differ by 0.001 or less are ties, broken by what the
+    states are like.
 
     Parameters
     ----------
@@ -102,31 +112,47 @@ def _check_by(net: Network, hidden: Sequence[str], by: str) -> None:
 
 def _order(net: Network, name: str, hidden: Sequence[str], by: str | None) -> Integers:
     """The states of a node from the first to the last of the canonical order."""
-    states = net.variables[name].discrete_states
-    shares = [round(float(share), DIGITS) for share in net.query(name).values]
-    keys: list[tuple[float, ...]] = [(-share,) for share in shares]
+    shares = np.asarray(net.query(name).values).round(DIGITS)
+    tied = [[k for k in range(len(shares)) if shares[k] > 0]]
+    for trait in _traits(net, name, shares, hidden, by):
+        if all(len(group) < 2 for group in tied):
+            break
+        tied = [part for group in tied for part in _parted(group, trait)]
+    possible = [k for group in tied for k in sorted(group, key=lambda k: (-shares[k], k))]
+    return np.array([*possible, *np.flatnonzero(shares == 0)], np.int64)
+
+
+def _traits(
+    net: Network, name: str, shares: Floats, hidden: Sequence[str], by: str | None
+) -> Iterator[Floats]:
+    """Numbers of each state by which states are ordered, smallest first; the next breaks ties."""
     if by is not None:
-        keys = [
-            (0.0, *_means(net, name, state, [by]), -share) if share > 0 else (1.0,)
-            for state, share in zip(states, shares, strict=True)
-        ]
-    if len(set(keys)) < len(keys):
-        others = sorted(
-            other
-            for other, variable in net.variables.items()
-            if other not in hidden and not variable.is_continuous
-        )
-        keys = [
-            (*key, *_means(net, name, state, others)) if share > 0 else key
-            for key, state, share in zip(keys, states, shares, strict=True)
-        ]
-    return np.array(sorted(range(len(keys)), key=lambda k: keys[k]), np.int64)
+        beliefs = _beliefs(net, name, shares, by)
+        yield beliefs @ np.arange(beliefs.shape[1])
+    yield -shares
+    for other in sorted(net.variables):
+        if other not in hidden and not net.variables[other].is_continuous:
+            yield from -_beliefs(net, name, shares, other).T
 
 
-def _means(net: Network, name: str, state: str, others: Sequence[str]) -> list[float]:
-    """Mean codes of some variables given a state."""
-    beliefs = [np.asarray(net.query(other, given={name: state}).values) for other in others]
-    return [round(float(belief @ np.arange(len(belief))), DIGITS) for belief in beliefs]
+def _beliefs(net: Network, name: str, shares: Floats, other: str) -> Floats:
+    """The distribution of another variable given each state; zeros for impossible states."""
+    beliefs = np.zeros((len(shares), net.variables[other].n_states))
+    for k, state in enumerate(net.variables[name].discrete_states):
+        if shares[k] > 0:
+            beliefs[k] = net.query(other, given={name: state}).values
+    return beliefs
+
+
+def _parted(group: Sequence[int], trait: Floats) -> list[list[int]]:
+    """The states of a group by rising trait, those without a gap between them together."""
+    rising = sorted(group, key=lambda k: (trait[k], k))
+    parts = [rising[:1]]
+    for last, k in pairwise(rising):
+        if trait[k] - trait[last] > TIE:
+            parts.append([])
+        parts[-1].append(k)
+    return parts
 
 
 def _permuted(local: Distribution, orders: Mapping[str, Integers]) -> Distribution:

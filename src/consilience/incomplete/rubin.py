@@ -11,8 +11,12 @@ variance of the answers,
     \lambda = \frac{(1 + 1/m) B}{T}, \quad
     \nu_{obs} = \frac{\nu_0 + 1}{\nu_0 + 3}\,\nu_0\,(1 - \lambda),
 
-where :math:`\nu_0` are the degrees of freedom that the complete table would leave. The fraction of
-missing information is :math:`(r + 2 / (\nu + 3)) / (r + 1)` with :math:`r = (1 + 1/m) B / \bar U`.
+where :math:`\nu_0` are the degrees of freedom that the complete table would leave. Where
+:math:`\bar U = 0`, so that :math:`\lambda = 1` and :math:`\nu_{obs} = 0`, the spread of the answers
+is all there is and :math:`\nu = m - 1`; elsewhere :math:`\nu` is at least 1 (or :math:`\nu_0`, if
+that is less), since quantiles of t with fewer degrees of freedom are beyond any use. The fraction
+of missing information is :math:`(r + 2 / (\nu + 3)) / (r + 1)` with
+:math:`r = (1 + 1/m) B / \bar U`.
 
 References
 ----------
@@ -191,12 +195,13 @@ def pool_queries(
 
 
 def _degrees(share: Floats, m: int, complete: float | None) -> Floats:
-    """Degrees of freedom of Barnard and Rubin (1999)."""
+    """Degrees of freedom of Barnard and Rubin (1999), m - 1 where nothing varies within."""
     inverse = share**2 / (m - 1)
     if complete is not None:
         _check.positive("pool_answers", degrees_of_freedom=complete)
         observed = (complete + 1) / (complete + 3) * complete * (1 - share)
-        inverse = inverse + np.where(observed > 0, 1 / np.maximum(observed, 1e-300), np.inf)
+        rest = np.divide(1.0, observed, out=np.zeros_like(share), where=observed > 0)
+        inverse = np.minimum(inverse + rest, max(1.0, 1 / complete))
     return np.divide(1.0, inverse, out=np.full_like(share, np.inf), where=inverse > 0)
 
 

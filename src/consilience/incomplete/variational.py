@@ -180,7 +180,7 @@ def variational(
         canonical(task.network(used, seen, _told(best, len(climbs), unseen)), unseen),
         best.trace[-1],
         np.array(best.trace),
-        best.stopped_by,
+        climbs[-1].stopped_by if climbs[-1].stopped_by == "interrupt" else best.stopped_by,
         tuple(one.trace[-1] for one in climbs),
     )
 

@@ -5,7 +5,7 @@ For each number of states the network is learned by EM from several starts and j
 - BIC, :math:`\log L - \tfrac12 d \log N`, or AIC, :math:`\log L - d`, of the observed rows
   (:math:`d` free parameters);
 - the lower bound of variational Bayes, which weighs fit against size by itself;
-- the log-likelihood of rows held out, each fold in turn.
+- the log-likelihood of rows held out, each fold in turn, given the sources that they come from.
 
 A hidden node between observed parents and children is the case of Yamazaki and Motomura; a hidden
 root with all observed variables as children is a latent class model
@@ -32,7 +32,8 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Integers, Seed
 from consilience.data.table import Table
-from consilience.errors import GraphError, InputError
+from consilience.distributions import Categorical
+from consilience.errors import DataError, GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.em import EM, Convergence, em
@@ -93,10 +94,12 @@ class HiddenStates:
     criterion
         By what they were judged.
     tried
-        All numbers of states, in the order asked for.
+        All numbers of states that were finished, in the order asked for.
     entropy
         Mean over the rows of the entropy of the hidden node's posterior, in nats: 0 if every row is
         sure of its state.
+    stopped_by
+        ``"end"``, or ``"interrupt"`` if numbers are missing.
     """
 
     network: Network
@@ -105,6 +108,7 @@ class HiddenStates:
     criterion: Criterion
     tried: tuple[TriedStates, ...]
     entropy: float
+    stopped_by: str = "end"
 
     def memberships(self, table: Table) -> Floats:
         """The posterior of the hidden node in every row, shape (rows, states)."""
@@ -112,7 +116,8 @@ class HiddenStates:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{one.n_states}: {one.value:.6g}" for one in self.tried)
-        return f"HiddenStates({self.node!r} with {self.n_states} states; {values})"
+        end = ", stopped by interrupt" if self.stopped_by == "interrupt" else ""
+        return f"HiddenStates({self.node!r} with {self.n_states} states; {values}{end})"
 
 
 def hidden_states(
@@ -129,7 +134,8 @@ def hidden_states(
 ) -> HiddenStates:
     """A hidden node of a given graph with as many states as the rows speak for.
 
-    Missing values of the other nodes are allowed and summed out.
+    Missing values of the other nodes are allowed and summed out. An interrupt from the keyboard
+    keeps the numbers of states that are finished, if there are any.
 
     Parameters
     ----------
@@ -154,6 +160,11 @@ def hidden_states(
     progress
         Called with the share done and a text.
 
+    Raises
+    ------
+    DataError
+        If the criterion has no finite value for any number of states.
+
     Examples
     --------
     >>> import consilience as cs
@@ -174,15 +185,20 @@ def hidden_states(
     prior = Dirichlet(ess=1) if estimator is None else estimator
     rng, clock = _check.generator(seed), Clock(None, progress)
     order = rng.permutation(table.n_rows)
-    tried = []
-    for i, n_states in enumerate(asked):
-        clock.tell(i / len(asked), partial(str, f"{n_states} states"))
-        tried.append(_Task(dag, table, {node: n_states}, prior, choice, rng, order).tried(judge))
-    best = max(tried, key=lambda one: one.value)
-    posterior = best.network.posteriors(table, node)
-    return HiddenStates(
-        best.network, node, best.n_states, judge, tuple(tried), _entropy(posterior, table)
-    )
+    tried: list[TriedStates] = []
+    stopped_by = "end"
+    try:
+        for i, n_states in enumerate(asked):
+            clock.tell(i / len(asked), partial(str, f"{n_states} states"))
+            task = _Task(dag, table, {node: n_states}, prior, choice, rng, order)
+            tried.append(task.tried(judge))
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        stopped_by = "interrupt"
+    best = _best(tried, judge)
+    entropy = _entropy(best.network.posteriors(table, node), table)
+    return HiddenStates(best.network, node, best.n_states, judge, tuple(tried), entropy, stopped_by)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,8 +248,17 @@ class _Task:
         total, estimator = 0.0, Dirichlet(ess=judge.ess)
         for i in range(judge.folds):
             net = self._em(self.table.take(fold != i), estimator).network
-            total += self._log_likelihood(net, self.table.take(fold == i))
+            total += self._log_likelihood_given_sources(net, self.table.take(fold == i))
         return total
+
+    def _log_likelihood_given_sources(self, net: Network, rows: Table) -> float:
+        # With even shares of the sources, one that the other folds lack is not impossible.
+        if net.source is None:
+            return self._log_likelihood(net, rows)
+        source = net.variables[net.source]
+        even = Categorical(source, (), np.full(source.n_states, 1 / source.n_states))
+        same = Network({**net.distributions, source.name: even}, net.source, net.record)
+        return self._log_likelihood(same, rows) + rows.total_weight * np.log(source.n_states)
 
     def _em(self, rows: Table, estimator: Dirichlet) -> Convergence:
         found = em(self.dag, rows, estimator, hidden=self.hidden, choice=self.choice, seed=self.rng)
@@ -243,11 +268,25 @@ class _Task:
 
     def _log_likelihood(self, net: Network, rows: Table) -> float:
         values = net.log_likelihood(with_hidden(rows, self.dag, self.hidden))
-        return float(values.sum() if rows.weights is None else rows.weights @ values)
+        if rows.weights is None:
+            return float(values.sum())
+        counts = rows.weights > 0
+        return float(rows.weights[counts] @ values[counts])
 
     def _told(self, net: Network, log_likelihood: float, value: float) -> TriedStates:
         [n_states] = [states for states in self.hidden.values() if isinstance(states, int)]
         return TriedStates(n_states, float(value), float(log_likelihood), net)
+
+
+def _best(tried: list[TriedStates], judge: Criterion) -> TriedStates:
+    finite = [one for one in tried if np.isfinite(one.value)]
+    if not finite:
+        raise DataError(
+            f"hidden_states: {judge!r} has the value {tried[0].value} for every number of states "
+            f"({', '.join(str(one.n_states) for one in tried)}), so that none can be chosen. Use a "
+            "prior with a larger ess, or another criterion such as cs.BIC()."
+        )
+    return max(finite, key=lambda one: one.value)
 
 
 def _entropy(posterior: Floats, table: Table) -> float:

@@ -125,7 +125,7 @@ class FitTask:
 
     def parents(self) -> dict[str, tuple[str, ...]]:
         """The parents that each node but the source will have in the network."""
-        found = {}
+        found: dict[str, tuple[str, ...]] = {}
         for kind in set(self.kind.values()):
             apart, together = self._families(kind)
             found |= {one.child: (self.source, *one.parents) for one in apart}
@@ -210,7 +210,8 @@ def _check_graph(dag: DAG, schema: Schema) -> None:
         )
     for node in dag.nodes:
         if node not in schema:
-            _check.unknown("variable", node, schema.variables)
+            advice = "A node that no row has a value of is declared by hidden=."
+            _check.unknown("variable", node, schema.variables, advice)
     source = "" if schema.source is None else schema.source.name
     if source in dag.nodes and dag.parents(source):
         raise GraphError(
