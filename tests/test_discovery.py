@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import consilience as cs
-from consilience.errors import DataError, GraphError, InputError, UnknownNameError
+from consilience.errors import DataError, GraphError, InputError, ModelError, UnknownNameError
 
 ROWS = {"x": list("aabb") * 5, "y": list("aabb") * 5, "z": list("abab") * 5}
 TABLE = cs.read({"north": ROWS, "south": ROWS}, source="place")
@@ -60,6 +60,27 @@ def test_rows_with_gaps_are_completed_and_the_score_of_a_graph_refuses_them():
     assert story.n_rows == {"x": 21, "y": 21}
     with pytest.raises(DataError, match="1 rows have no value of 'x'"):
         cs.score(story.dag, gaps, cs.BIC())
+
+
+def test_the_start_of_a_search_is_where_structural_em_begins_unless_that_has_its_own():
+    rows = {"x": [*"aabb" * 5, None], "y": [*"aabb" * 5, "b"], "z": [*"abab" * 5, "a"]}
+    gaps = cs.read(rows)
+    start = cs.DAG.parse("[x][z|x][y|x:z]")
+    found = cs.search(gaps, search=cs.HillClimb(start=start))
+    assert found.trace[0].note == "start: 3 arcs"
+    found = cs.search(gaps, search=cs.HillClimb(start=cs.TreeStart()))
+    assert found.trace[0].note == "start: 1 arcs"
+    own = cs.StructuralEM(start=cs.DAG.parse("[x][z|x][y|z]"))
+    found = cs.search(gaps, search=cs.HillClimb(start=start), gaps=own)
+    assert found.trace[0].note == "start: 2 arcs"
+
+
+def test_a_required_family_that_pnal_cannot_judge_is_refused_and_completed_without_it():
+    rows = {"x": ["n", "y", None, None] * 5, "y": [None, None, "n", "y"] * 5, "z": list("nyny") * 5}
+    gaps = cs.read(rows)
+    with pytest.raises(ModelError, match=r"PNAL: no row has values of all of 'x', 'y'"):
+        cs.learn(gaps, score=cs.PNAL(), require=[("x", "y")])
+    assert ("x", "y") in cs.learn(gaps, require=[("x", "y")]).arcs
 
 
 def test_the_record_says_what_judged_the_graph_and_by_how_many_rows():

@@ -321,9 +321,10 @@ def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchRes
 def _completing(
     question: _Question, look: _Look, score: Score, choice: StructuralEM
 ) -> SearchResult:
-    """Structural EM; a search that has a start begins at the current graph."""
+    """Structural EM; a search that has a start begins there, later at the current graph."""
     search: Any = question.search or HillClimb(restarts=RESTARTS)
     is_climb = hasattr(search, "start")
+    start = choice.start if choice.start is not None else getattr(search, "start", None)
 
     def find(completed: Table, dag: DAG) -> SearchResult:
         begun: Search = replace(search, start=dag) if is_climb else search
@@ -334,7 +335,7 @@ def _completing(
         choice,
         score,
         first=first_graphs(
-            choice, lambda one: question.task(look, one), getattr(search, "max_parents", None)
+            start, lambda one: question.task(look, one), getattr(search, "max_parents", None)
         ),
         find=find,
         keep_start=is_climb,

@@ -112,9 +112,24 @@ def test_without_gaps_the_objective_of_a_bayesian_score_is_the_score():
     assert found.score == pytest.approx(cs.score(found.dag, table, score), abs=3)
 
 
-def test_scores_of_whole_rows_say_that_they_do_not_bear_fractions():
-    with pytest.raises(DataError, match="not whole numbers"):
-        cs.learn(rows_of(), score=cs.QNML())
+@pytest.mark.parametrize(
+    "score",
+    [
+        cs.BHD(),
+        cs.FNML(),
+        cs.QNML(),
+        cs.CrossValidated(),
+        cs.HeldOut(),
+        cs.MAP(cs.PerSource(cs.QNML()), cs.UniformPrior()),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_scores_of_whole_rows_are_refused_with_the_choices(score):
+    words = r"'a' has gaps, which are completed in fractions.*needs whole rows.*"
+    with pytest.raises(DataError, match=words + r"cs.PNAL\(\).*cs.BIC\(\) or cs.BDeu\(\)"):
+        cs.learn(rows_of(), score=score)
+    with pytest.raises(DataError, match="needs whole rows"):
+        cs.learn(rows_of(), score=score, gaps=cs.StructuralEM())
 
 
 @pytest.mark.parametrize(
@@ -169,6 +184,115 @@ def test_a_variable_that_one_source_never_measured_is_learned_from_the_other():
     found = cs.search(apart)
     assert found.n_rows["d"] == 1000
     assert cs.shd(found.dag, TRUTH) <= 3
+
+
+def in_sources(table, sources):
+    source = cs.Variable("F", tuple(dict.fromkeys(sources)))
+    codes = np.array([source.code(one) for one in sources], np.int8)
+    return cs.Table(cs.Schema(table.variables, source), table.columns, codes, table.weights)
+
+
+def fitted_by(score, dag, table):
+    fitter = module._Fitter(table, cs.StructuralEM(), score, np.random.default_rng(0), 1e9)
+    return fitter.fitted(dag, None)
+
+
+def test_a_table_of_one_source_gives_what_it_gives_without_it():
+    table = rows_of(200)
+    plain, one = cs.search(table), cs.search(in_sources(table, ["u"] * 200))
+    assert one.dag == plain.dag
+    assert one.score == pytest.approx(plain.score, rel=1e-9)
+    few = cs.search(in_sources(table, ["u"] * 200), score=cs.PerSource(cs.BIC()))
+    assert few.score == pytest.approx(plain.score, rel=1e-6)
+
+
+def test_the_shares_of_the_sources_are_no_part_of_the_score():
+    table = rows_of(200)
+    plain, both = cs.search(table), cs.search(in_sources(table, ["u", "v"] * 100))
+    assert both.score == pytest.approx(plain.score, rel=1e-9)
+    full = in_sources(rows_of(200, 0.0), ["u", "v", "v", "v"] * 50)
+    columns = {name: column.copy() for name, column in full.columns.items()}
+    columns["d"][0] = -1
+    one_gap = cs.Table(full.schema, columns, full.source_codes)
+    found = cs.search(one_gap)
+    assert found.score == pytest.approx(cs.score(found.dag, full, cs.BIC()), abs=5)
+
+
+def test_sources_kept_apart_have_the_sum_of_the_bic_of_what_each_observed():
+    table = rows_of(400, 0.3)
+    first = np.arange(400) < 150
+    apart = in_sources(table, ["u" if one else "v" for one in first])
+    parts = [table.take(np.flatnonzero(first)), table.take(np.flatnonzero(~first))]
+    found = fitted_by(cs.PerSource(cs.BIC()), TRUTH, apart)
+    by_hand = sum(observed_bic(TRUTH, one) for one in parts)
+    assert found.objective == pytest.approx(by_hand, rel=1e-5)
+
+
+@pytest.mark.parametrize("score", [cs.BDeu(1.0), cs.K2(), cs.BDJ(), cs.BDs(2.0)], ids=repr)
+def test_sources_kept_apart_come_near_the_evidence_summed_over_all_completions(score):
+    rng = np.random.default_rng(3)
+    x, is_u = rng.integers(0, 2, 40), np.arange(40) % 2 == 0
+    y = np.where(is_u, x, 1 - x)
+    gaps = rng.choice(40, 8, replace=False)
+    schema = cs.Schema({name: cs.Variable(name, ("0", "1")) for name in "xy"})
+
+    def table_of(column):
+        rows = cs.Table(schema, {"x": column.astype(np.int8), "y": y.astype(np.int8)})
+        return in_sources(rows, np.where(is_u, "u", "v").tolist())
+
+    def filled(states):
+        column = x.copy()
+        column[gaps] = states
+        return table_of(column)
+
+    apart = cs.PerSource(score)
+    for dag in (cs.DAG([("x", "y")]), cs.DAG([("y", "x")])):
+        every = [
+            cs.score(dag, filled(states), apart) for states in itertools.product((0, 1), repeat=8)
+        ]
+        exact = np.logaddexp.reduce(every)
+        assert fitted_by(apart, dag, filled([-1] * 8)).objective == pytest.approx(exact, abs=1.0)
+
+
+PRIOR = cs.random_network(TRUTH, n_states=STATES, total=9.0, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("score", "estimator"),
+    [
+        (cs.K2(), cs.Dirichlet(per_cell=1)),
+        (cs.BDJ(), cs.Dirichlet(per_cell=0.5)),
+        (cs.BDeu(7), cs.Dirichlet(ess=7)),
+        (cs.BDe(PRIOR, 30), cs.Dirichlet(ess=30, network=PRIOR)),
+        (cs.MAP(cs.K2(), cs.UniformPrior()), cs.Dirichlet(per_cell=1)),
+        (cs.AIC(), cs.MLE()),
+    ],
+    ids=["K2", "BDJ", "BDeu", "BDe", "MAP", "AIC"],
+)
+def test_rows_are_completed_under_the_prior_of_the_score(score, estimator):
+    table = rows_of(60, 0.3)
+    found = fitted_by(score, TRUTH, table).network
+    wanted = cs.em(TRUTH, table, estimator).network
+    for node in TRUTH.nodes:
+        np.testing.assert_allclose(found[node].table, wanted[node].table, atol=1e-12)
+
+
+def test_the_prior_of_bds_goes_to_the_parent_states_that_a_row_may_have():
+    rows = {"x": ["0", "1", "0", None], "y": ["0", "0", None, "0"], "z": ["0", "1", None, "1"]}
+    table = cs.read(rows, states={"x": ["0", "1", "2"], "y": ["0", "1"], "z": ["0", "1"]})
+    dag = cs.DAG([("x", "z"), ("y", "z")])
+    # 0 and 1 of x with y = 0, (0, 1) by the third row, and (2, 0) by the last: 4 of 6.
+    fitter = module._Fitter(table, cs.StructuralEM(), cs.BDs(6), np.random.default_rng(0), 1e9)
+    prior = fitter._estimator(dag).tables
+    np.testing.assert_allclose(prior["z"], np.full((3, 2, 2), 6 / (4 * 2)))
+    np.testing.assert_allclose(prior["x"], [2, 2, 2])
+    apart = in_sources(table, ["u", "u", "u", "v"])
+    score = cs.PerSource(cs.BDs(6))
+    fitter = module._Fitter(apart, cs.StructuralEM(), score, np.random.default_rng(0), 1e9)
+    prior = fitter._estimator(fitter._grown(dag)).tables
+    np.testing.assert_allclose(prior["z"][:, 0, 0, 0], [6 / (3 * 2), 6 / (3 * 2)])
+    light = cs.Table(table.schema, table.columns, weights=np.array([1, 1, 1, 0]))
+    assert module._share_seen(light, ("x", "y")) == pytest.approx(3 / 6)
 
 
 def test_weights_count_as_rows():
@@ -228,6 +352,58 @@ def test_a_budget_or_an_interrupt_keeps_what_was_reached():
     found = cs.search(table, progress=interrupt)
     assert found.stopped_by == "interrupt"
     assert found.score == pytest.approx(observed_bic(found.dag, table), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "search", [cs.TANSearch("d"), cs.K2Search(list("dcba")), cs.GES()], ids=["tan", "k2", "ges"]
+)
+def test_a_search_without_time_is_told_of_and_gives_its_own_graph(search):
+    found = cs.search(rows_of(), search=search, seconds=1e-6)
+    assert found.stopped_by == "seconds"
+    assert "the graph is what the search had reached when it was stopped." in found.notes[-1]
+    if isinstance(search, cs.TANSearch):
+        assert set(found.dag.arcs) == {("d", "a"), ("d", "b"), ("d", "c")}
+    plain = cs.search(rows_of(), seconds=1e-6)
+    words = "No search on completed rows came to its end: the graph is the one that structural EM"
+    assert any(words in note for note in plain.notes)
+    assert not any(words in note for note in cs.search(rows_of()).notes)
+
+
+def test_a_first_graph_is_not_the_answer_of_a_search_that_cannot_give_it(monkeypatch):
+    table, plain, n_calls = rows_of(800, 0.2), cs.ChowLiu.search, 0
+
+    def search(self, task):
+        nonlocal n_calls
+        n_calls += 1
+        if n_rounds and n_calls > n_rounds:
+            raise KeyboardInterrupt
+        return plain(self, task)
+
+    monkeypatch.setattr(cs.ChowLiu, "search", search)
+    n_rounds = 0
+    cs.search(table, search=cs.ChowLiu(), gaps=cs.StructuralEM(starts=1))
+    n_rounds, n_calls = n_calls, 0  # the second start is interrupted before its first search
+    found = cs.search(table, search=cs.ChowLiu(), gaps=cs.StructuralEM(starts=4))
+    assert found.stopped_by == "interrupt"
+    assert len(found.dag.arcs) == 3
+    assert max(len(found.dag.parents(node)) for node in "abcd") == 1
+    n_rounds, n_calls = 1, 1
+    found = cs.search(table, search=cs.ChowLiu())
+    assert "which the search itself might not give" in found.notes[-1]
+
+
+def test_a_required_family_without_a_complete_row_is_fitted_by_em():
+    table = rows_of(300, 0.0)
+    columns = {name: column.copy() for name, column in table.columns.items()}
+    columns["a"][:150], columns["d"][150:] = -1, -1
+    never = cs.Table(table.schema, columns)
+    found = cs.search(never, require=[("a", "d")])
+    assert ("a", "d") in found.dag.arcs
+    assert found.trace[0].note == "start: 1 arcs"
+    assert found.stopped_by == "optimum"
+    start = cs.DAG([("a", "d"), ("b", "d")], nodes=list("abcd"))
+    found = cs.search(never, gaps=cs.StructuralEM(start=start))
+    assert found.trace[0].note == "start: 2 arcs"
 
 
 def test_an_interrupt_while_the_first_graph_is_looked_for_keeps_that_graph():

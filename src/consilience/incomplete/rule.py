@@ -1,7 +1,8 @@
 """What is done about gaps when a graph is searched for, and the words for it.
 
 - A score made for gaps (``PNAL()``, ``NAL()``) judges each family by the rows complete for it.
-- With any other score structural EM completes the rows.
+- With any other score structural EM completes the rows, in fractions; a score that is defined for
+  whole rows only is refused.
 - Without a score it is structural EM with BIC if all variables are discrete and all rows in memory,
   and PNAL otherwise; with continuous variables at the price of 1, since the log density of a
   regression varies more from row to row than the log probability of a state.
@@ -17,19 +18,25 @@ from dataclasses import dataclass
 from consilience import _check
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
-from consilience.incomplete.structural_em import StructuralEM
+from consilience.incomplete.structural_em import StructuralEM, innermost
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.likelihood import BIC
+from consilience.structure.scores.nml import FNML, QNML
 from consilience.structure.scores.node_average import PNAL
+from consilience.structure.scores.predictive import CrossValidated, HeldOut
 from consilience.structure.scores.score import Score, takes_gaps
+from consilience.structure.scores.sources import BHD
 
 __all__ = ["Method", "check_gaps", "columns_with_gaps", "method_for", "table_of"]
 
 
 PRICE_OF_REGRESSIONS = 1.0
+
+OF_WHOLE_ROWS = (BHD, CrossValidated, FNML, HeldOut, QNML)
+"""Scores that are not defined for fractions of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +125,21 @@ def method_for(
             "with discretize=.",
             column=missing[0],
         )
+    if score is not None:
+        _refuse_whole_rows(score, missing)
     table_of(engine)
     return Method(score or BIC(), gaps or StructuralEM(), tuple(missing))
+
+
+def _refuse_whole_rows(score: Score, missing: Sequence[str]) -> None:
+    """Refuse a score that cannot judge rows completed in fractions."""
+    if isinstance(innermost(score), OF_WHOLE_ROWS):
+        raise DataError(
+            f"{missing[0]!r} has gaps, which are completed in fractions, and the score {score!r} "
+            "needs whole rows. Use cs.PNAL(), which takes gaps as they are, or a score that "
+            "accepts fractions, such as cs.BIC() or cs.BDeu().",
+            column=missing[0],
+        )
 
 
 def table_of(engine: Engine) -> Table:

@@ -15,6 +15,10 @@ it (Friedman 1997). With other scores the graphs are compared by
 where :math:`x^*` are the completed rows (Cheeseman and Stutz 1996); for BIC it is the BIC of what
 was observed. The best graph so far is kept, and the search ends when nothing better is found.
 
+The parameters :math:`\hat\theta` are the posterior means under the prior of the score, or those of
+maximum likelihood if it has none; each source has its own if the score keeps the sources apart. The
+shares of the sources are left out, so that the objective without gaps is the score.
+
 Like EM it takes values to be missing at random.
 
 References
@@ -30,14 +34,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from consilience import _check
 from consilience._typing import Codes, Floats
 from consilience.data.table import Table, code_type
-from consilience.errors import InputError, MemoryLimitError
+from consilience.errors import InputError, MemoryLimitError, ModelError
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, em
@@ -48,14 +52,15 @@ from consilience.parameters.maximum_likelihood import MLE
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
+from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDs
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.node_average import NAL, PNAL
-from consilience.structure.scores.score import Score
+from consilience.structure.scores.score import Batch, Score, batch_of
 from consilience.structure.searches.hill_climb import HillClimb
-from consilience.structure.searches.starts import start_of
+from consilience.structure.searches.starts import Start, start_of
 from consilience.structure.searches.task import Clock, SearchResult, Step, Task
 
-__all__ = ["RESTARTS", "StructuralEM", "first_graphs", "structural_em"]
+__all__ = ["RESTARTS", "StructuralEM", "first_graphs", "innermost", "structural_em"]
 
 SHARE_OF_MEMORY = 0.5
 """Of the memory limit; if all completions may need more, some are drawn."""
@@ -96,13 +101,13 @@ class StructuralEM:
     """Complete the rows under the current network, search, refit by EM, and again (Friedman 1997).
 
     For discrete variables, any score that bears fractional counts and any search. A search that has
-    a ``start=`` begins at the current graph.
+    a ``start=`` begins there in the first round and at the current graph in the others.
 
     Parameters
     ----------
     start
-        The first graph; if not given, the graphs that hill climbing finds with ``PNAL`` at the
-        prices 0.25, 0.5 and 0.08.
+        The first graph; if not given, the start of the search if it has one, or the graphs that
+        hill climbing finds with ``PNAL`` at the prices 0.25, 0.5 and 0.08.
     starts
         How many of these are gone on from, at most 4, the fourth without arcs; the best end is
         kept. If not given 3, or 1 if completions are drawn (the one with twice the price).
@@ -187,7 +192,7 @@ def structural_em(
     runs = _runs(
         begun, n_starts, lambda: _Run(fitter, find, clock), choice.iterations, keep_start=keep_start
     )
-    best = max(runs, key=lambda run: run.best.objective)
+    best = max(runs, key=lambda run: (keep_start or run.is_found, run.best.objective))
     last = runs[-1].stopped_by
     return SearchResult(
         best.best.dag,
@@ -197,8 +202,15 @@ def structural_em(
         sum(run.n_scored for run in runs),
         last if last in ("seconds", "interrupt") else best.stopped_by,
         clock.seconds,
-        (*fitter.notes(), *_notes(runs, best)),
+        (*fitter.notes(), *_notes(runs, best, keep_start=keep_start)),
     )
+
+
+def innermost(score: object) -> object:
+    """The score of one source's rows, without priors over graphs and sources kept apart."""
+    while hasattr(score, "score"):
+        score = score.score
+    return score
 
 
 def _runs(
@@ -230,24 +242,47 @@ def _runs(
 
 
 def first_graphs(
-    choice: StructuralEM, task: Callable[[Score], Task], max_parents: int | None
+    start: Start | None, task: Callable[[Score], Task], max_parents: int | None
 ) -> First:
     """The graphs to begin with: the given one, or those found with prices of PNAL, and no arcs."""
 
+    def begun(start: Start | None, score: Score) -> DAG:
+        one = task(score)
+        return one.to_dag(start_of(start, one, one.local_scores(max_parents)))
+
+    def found(price: float) -> tuple[DAG, bool]:
+        climb = HillClimb(restarts=RESTARTS, max_parents=max_parents)
+        try:
+            result = climb.search(task(PNAL(c=price)))
+        except ModelError:  # no row is complete for a family that is required, but EM can fit it
+            return begun(None, _Indifferent()), False
+        return result.dag, result.stopped_by == "interrupt"
+
     def begin(prices: Sequence[float]) -> Iterator[tuple[DAG, bool]]:
-        if choice.start is not None:
-            one = task(PNAL())
-            yield one.to_dag(start_of(choice.start, one, one.local_scores(max_parents))), False
+        if start is not None:
+            yield begun(start, _Indifferent() if isinstance(start, DAG) else PNAL()), False
             return
         seen: list[DAG] = []
         for price in prices:
-            one = task(PNAL(c=price))
-            found = HillClimb(restarts=RESTARTS, max_parents=max_parents).search(one)
-            if found.dag not in seen:
-                seen.append(found.dag)
-                yield found.dag, found.stopped_by == "interrupt"
+            dag, is_cut = found(price)
+            if dag not in seen:
+                seen.append(dag)
+                yield dag, is_cut
 
     return begin
+
+
+@dataclass(frozen=True, slots=True)
+class _Indifferent:
+    """Every family is as good as any other: for a graph that is taken as it is given."""
+
+    score_equivalent: ClassVar[bool] = True
+    by_source: ClassVar[bool] = False
+    needs_complete_rows: ClassVar[bool] = False
+
+    def local(self, batch: Batch) -> Floats:
+        """Zero for each family."""
+        return np.zeros(len(batch_of(batch)))
 
 
 class _Run:
@@ -261,6 +296,8 @@ class _Run:
         self.n_scored = 0
         self.stopped_by = "iterations"
         self.is_limited = False
+        self.is_found = False  # whether the best graph is one that the search has given
+        self.has_ended = False  # whether some search came to its end
 
     def climb(self, start: DAG, iterations: int, *, keep_start: bool) -> None:
         """Complete, search and refit until nothing better is found."""
@@ -281,23 +318,32 @@ class _Run:
         self._clock.tell(None, lambda: f"structural EM {iteration}, score {reached:.2f}")
         found = self._find(self.best.completed, self.best.dag)
         self.n_scored += found.n_scored
-        if found.stopped_by != "optimum":
-            self.stopped_by = found.stopped_by
+        cut_by = "" if found.stopped_by == "optimum" else found.stopped_by
+        self.has_ended = self.has_ended or not cut_by
+        model = None if cut_by and keep_start else self._refitted(found.dag, keep_start=keep_start)
+        if model is not None and model.is_cut:
+            cut_by = "interrupt"
+        self.is_found = self.is_found or not keep_start
+        is_rise = model is not None and _is_rise(reached, model.objective)
+        is_better = not keep_start or (is_rise and not cut_by)
+        if model is not None and is_better:
+            self._keep(model, f"iteration {iteration}")
+        if cut_by:
+            self.stopped_by = cut_by
             return False
+        if model is None or not is_better:
+            self.stopped_by = "optimum"
+            return False
+        return True
+
+    def _refitted(self, dag: DAG, *, keep_start: bool) -> _Model | None:
         try:
-            model = self._fitter.refitted(found.dag, self.best, at_any_loss=not keep_start)
+            return self._fitter.refitted(dag, self.best, at_any_loss=not keep_start)
         except MemoryLimitError:
             if not keep_start:
                 raise
-            model, self.is_limited = None, True
-        if model is not None and model.is_cut:
-            self.stopped_by = "interrupt"
-            return False
-        if model is None or (keep_start and not _is_rise(reached, model.objective)):
-            self.stopped_by = "optimum"
-            return False
-        self._keep(model, f"iteration {iteration}")
-        return True
+            self.is_limited = True
+            return None
 
     def _keep(self, model: _Model, what: str) -> None:
         self.best = model
@@ -305,9 +351,17 @@ class _Run:
         self.trace.append(Step(model.objective, self.n_scored, note))
 
 
-def _notes(runs: list[_Run], best: _Run) -> list[str]:
-    """What to say of the starts, and of an end for want of memory."""
+def _notes(runs: list[_Run], best: _Run, *, keep_start: bool) -> list[str]:
+    """What to say of the starts, and of an end for want of time or memory."""
     notes = []
+    if not best.has_ended:
+        what = (
+            "what the search had reached when it was stopped."
+            if best.is_found
+            else "the one that structural EM began with"
+            + ("." if keep_start else ", which the search itself might not give.")
+        )
+        notes.append(f"No search on completed rows came to its end: the graph is {what}")
     if len(runs) > 1:
         ends = ", ".join(f"{run.best.objective:.2f}" for run in runs)
         notes.append(f"The best of {len(runs)} starts, which reached {ends}.")
@@ -336,7 +390,8 @@ class _Fitter:
     ) -> None:
         self._table, self._choice, self._score = table, choice, score
         self._rng, self._memory_limit = rng, memory_limit
-        self._estimator = _estimator(score)
+        source = table.schema.source
+        self._apart = source.name if source is not None and score.by_source else None
         n_bytes = 4.0 * len(table.variables) * _most_completions(table)
         self.is_exact = n_bytes <= SHARE_OF_MEMORY * memory_limit
 
@@ -358,19 +413,21 @@ class _Fitter:
         worth = [self._worth(one, before.completed) for one in (dag, before.dag)]
         if dag == before.dag or (worth[0] <= worth[1] and not at_any_loss):
             return None
-        counts = self._counts(dag, before.completed)
+        grown = self._grown(dag)
+        counts = self._counts(grown, before.completed)
         # Draws lack rare states by chance, and what is zero once stays zero.
-        estimator = self._estimator if self.is_exact else Dirichlet(ess=1.0)
+        estimator = self._estimator(grown) if self.is_exact else Dirichlet(ess=1.0)
         source = before.network.source
         root = [] if source is None else [before.network[source]]
         return self.fitted(dag, Network.of([*root, *estimator.estimate(counts)], source=source))
 
     def fitted(self, dag: DAG, start: Network | None) -> _Model:
         """The graph fitted to the rows with gaps by EM, and its objective."""
+        grown = self._grown(dag)
         found = em(
-            dag,
+            grown,
             self._table,
-            self._estimator,
+            self._estimator(grown),
             choice=self._choice.em,
             start=start,
             seed=self._rng,
@@ -378,9 +435,10 @@ class _Fitter:
         )
         tables = {node: local.table for node, local in found.network.tables.items()}
         completed = self._completed(found.network, tables)
-        gain = self._worth(dag, completed) - self._log_likelihood(dag, completed, tables)
+        gain = self._worth(dag, completed) - self._log_likelihood(grown, completed, tables)
+        observed = found.log_likelihood - _log_shares(self._table, found.network)
         is_cut = found.stopped_by == "interrupt"
-        return _Model(dag, found.network, completed, found.log_likelihood + gain, is_cut)
+        return _Model(dag, found.network, completed, observed + gain, is_cut)
 
     def _completed(self, network: Network, tables: dict[str, Floats]) -> Table:
         """The rows without gaps: all completions, or some drawn, with their weights."""
@@ -405,7 +463,7 @@ class _Fitter:
         For scores of the likelihood the difference to the score is then the price of the graph.
         """
         counts = self._counts(dag, completed)
-        if isinstance(self._estimator, MLE):
+        if isinstance(innermost(self._score), OF_LIKELIHOOD):
             return float(LogLikelihood().local(counts).sum())
         total = 0.0
         for one in counts:
@@ -415,17 +473,70 @@ class _Fitter:
         return total
 
     def _counts(self, dag: DAG, completed: Table, *, by_source: bool = False) -> list[Counts]:
-        families = [Family(node, dag.parents(node)) for node in dag.nodes]
+        nodes = [node for node in dag.nodes if node != self._apart]
+        families = [Family(node, dag.parents(node)) for node in nodes]
         return count(completed, families, by_source=by_source, memory_limit=self._memory_limit)
 
+    def _grown(self, dag: DAG) -> DAG:
+        """The graph of the network: the source is the first parent of all nodes if kept apart."""
+        if self._apart is None:
+            return dag
+        arcs = [(self._apart, node) for node in dag.nodes]
+        return DAG([*arcs, *dag.arcs], [self._apart, *dag.nodes])
 
-def _estimator(score: object) -> MLE | Dirichlet:
-    """Maximum likelihood for scores of the likelihood, else the prior of the score."""
-    while hasattr(score, "score"):  # a prior over graphs, or sources apart
-        score = score.score
-    if isinstance(score, OF_LIKELIHOOD):
-        return MLE()
+    def _estimator(self, dag: DAG) -> MLE | Dirichlet:
+        """How the network of a graph follows from counts: by the prior of the score, if any."""
+        score = innermost(self._score)
+        if isinstance(score, OF_LIKELIHOOD):
+            return MLE()
+        if self._apart is None and not isinstance(score, BDs):
+            return _prior(score)
+        plain = dag if self._apart is None else dag.without(self._apart)
+        counts = self._counts(plain, self._table)
+        return Dirichlet(tables={one.child.name: self._prior_table(score, one) for one in counts})
+
+    def _prior_table(self, score: object, counts: Counts) -> Floats:
+        """Prior counts of a family; every source has the whole prior if they are kept apart."""
+        table, parents = self._table, counts.family.parents
+        prior = _prior(score).prior(counts)
+        if self._apart is None:
+            return prior / _share_seen(table, parents)
+        n_sources = table.schema[self._apart].n_states
+        if not isinstance(score, BDs):
+            return np.stack([prior] * n_sources)
+        parts = [table.take(np.flatnonzero(table.source_codes == f)) for f in range(n_sources)]
+        return np.stack([prior / _share_seen(one, parents) for one in parts])
+
+
+def _prior(score: object) -> Dirichlet:
+    """The prior of a score; for BDs that of all parent states, seen or not."""
+    if isinstance(score, BDe):
+        return Dirichlet(ess=score.ess, network=score.network)
+    if isinstance(score, K2 | BDJ):
+        return Dirichlet(per_cell=1.0 if isinstance(score, K2) else 0.5)
     return Dirichlet(ess=float(getattr(score, "ess", 1.0)))
+
+
+def _share_seen(table: Table, parents: Sequence[str]) -> float:
+    """Share of the parent states that some row has, or may have as far as it is known."""
+    if not parents:
+        return 1.0
+    seen = np.zeros([table.variables[name].n_states for name in parents], bool)
+    codes = np.stack([table.column(name) for name in parents], axis=1)
+    if table.weights is not None:
+        codes = codes[table.weights > 0]
+    for row in np.unique(codes, axis=0).tolist():
+        seen[tuple(slice(None) if code < 0 else code for code in row)] = True
+    return float(seen.mean()) or 1.0
+
+
+def _log_shares(table: Table, network: Network) -> float:
+    """Log probability of the rows' sources, which the scores of graphs leave out."""
+    if network.source is None or table.source_codes is None:
+        return 0.0
+    shares = network.tables[network.source].table
+    n_rows = np.bincount(table.source_codes, table.weights, minlength=len(shares))
+    return float(n_rows[n_rows > 0] @ np.log(shares[n_rows > 0]))
 
 
 def _most_completions(table: Table) -> float:
@@ -441,6 +552,8 @@ def _table(table: Table, columns: dict[str, Codes], weights: Floats) -> Table:
     kept = np.flatnonzero(weights >= LEAST_WEIGHT)
     given = table.schema.source
     every = [*table.variables.values(), *([] if given is None else [given])]
+    if given is not None and given.name not in columns:  # the only source is no node
+        columns = {**columns, given.name: np.zeros(len(weights), np.int32)}
     coded = {one.name: columns[one.name][kept].astype(code_type(one.n_states)) for one in every}
     source = None if given is None else coded.pop(given.name)
     return Table(table.schema, coded, source, weights[kept].astype(np.float64)).distinct()

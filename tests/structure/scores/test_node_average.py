@@ -151,6 +151,10 @@ def test_a_family_without_a_complete_row_is_left_out_and_in_a_given_graph_refuse
     dag = cs.DAG([("x", "y")])
     with pytest.raises(ModelError, match=r"PNAL: no row has values of all of 'x', 'y'"):
         cs.score(dag, table, cs.PNAL())
+    words = r"if all variables are discrete, learn from completed rows: .*cs.StructuralEM\(\)"
+    with pytest.raises(ModelError, match=words):
+        cs.learn(table, score=cs.PNAL(), require=[("x", "y")])
+    assert ("x", "y") in cs.learn(table, require=[("x", "y")]).arcs
     with pytest.raises(ModelError, match=r"NAL: no row has values"):
         cs.score(dag, table, cs.PerSource(cs.NAL()))
     story = cs.search(table, score=cs.PNAL(c=0.01))

@@ -170,6 +170,8 @@ def test_a_score_that_cannot_judge_a_family_leaves_it_out_and_says_so():
     assert "could not be judged" in found.notes[0]
     with pytest.raises(ModelError, match="too many parents"):
         cs.score(cs.DAG.parse("[X1][X2][X3|X1:X2]"), table, Picky())
+    with pytest.raises(ModelError, match="'X3' has too many parents"):
+        cs.learn(table, score=Picky(), require=[("X1", "X3"), ("X2", "X3")])
 
 
 def test_tiers_may_come_from_a_generator():

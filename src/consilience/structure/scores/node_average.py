@@ -143,6 +143,7 @@ def _n_all(batch: CountBatch | RegressionBatch | LogisticBatch) -> Floats:
 def _refusal(owner: str, family: Family) -> str:
     return (
         f"{owner}: no row has values of all of {_check.listed(family.variables)}, so that the "
-        f"family of {family.child!r} cannot be judged. Use fewer parents, leave a variable out, or "
-        "let structural EM complete the rows: cs.learn(rows, gaps=cs.StructuralEM())."
+        f"family of {family.child!r} cannot be judged by the rows as they are. Use fewer parents, "
+        "leave a variable out, or, if all variables are discrete, learn from completed rows: "
+        "cs.learn(rows, gaps=cs.StructuralEM())."
     )

@@ -142,7 +142,10 @@ class _Climber:
         self.best_score = -np.inf
 
     def place(self, parents: Sequence[int]) -> None:
-        """Begin at a graph; it is the best one until a better one is found."""
+        """Begin at a graph; it is the best one until a better one is found.
+
+        One with a family that has no score is refused: no gain could be told from there.
+        """
         self.best = list(parents)
         for child, mask in enumerate(parents):
             found = [i for i in range(len(parents)) if mask >> i & 1]
@@ -153,6 +156,8 @@ class _Climber:
         self._scores.prepare(enumerate(parents))
         for child in range(len(parents)):
             self._refresh(child)
+        if np.isneginf(self._local).any():
+            self._scores.total(parents)  # raises the refusal of the family that has no score
         self.tie = TIE * max(1.0, float(np.abs(self._local).max(initial=0.0)))
         self._keep_if_better()
 
