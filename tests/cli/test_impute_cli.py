@@ -76,3 +76,10 @@ def test_a_file_without_any_node_is_refused(model, tmp_path):
 def test_a_file_without_gaps_comes_back_as_it_is(model, tmp_path):
     rows = write(tmp_path, "rows.csv", "place,cold,cough\nrome,yes,yes\nrome,yes,yes\noslo,no,no\n")
     assert passed("impute", model, rows) == Path(rows).read_text()
+
+
+def test_sources_that_are_not_recorded_or_not_known_are_told(model, tmp_path):
+    rows = write(tmp_path, "rows.csv", "cold,cough\nyes,\n")
+    assert "summed out" in passed("impute", model, rows, "-o", tmp_path / "one.csv")
+    rows = write(tmp_path, "more.csv", "place,cold,cough\nparis,yes,\n")
+    assert "paris: not known" in passed("impute", model, rows, "-o", tmp_path / "two.csv")

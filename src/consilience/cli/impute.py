@@ -53,7 +53,8 @@ def impute(
     Each row is completed jointly: by its most probable completion, or with --random by a draw from
     the distribution of its completions. Recorded values are never touched. The nodes of the model
     and the source are written, other columns are not; a node that the file lacks is filled in every
-    row. A table filled with the most probable values looks surer than it is.
+    row. A source that is not recorded is summed out. A table filled with the most probable values
+    looks surer than it is.
 
     \b
     Examples:
@@ -81,6 +82,7 @@ def impute(
         "rows": f"{table.n_rows:,}",
         "filled": ", ".join(f"{name} {n}" for name, n in filled.items()) or "nothing was missing",
     }
+    facts |= _on_sources(net, table)
     if output is not None:
         facts["written to"] = str(output)
     if filled and not random:
@@ -89,26 +91,35 @@ def impute(
 
 
 def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]) -> cs.Table:
-    """The rows as variables of the network, with their sources if the network has them."""
+    """The rows as variables of the network, with their sources if the file has them."""
     import consilience as cs
 
-    _check_columns(net, path)
-    if net.source is None:
-        if source is not None:
-            raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
-        return cs.read(path, schema=net.variables, missing=missing)
+    columns = set(cs.read(path).variables)
     others = {name: v for name, v in net.variables.items() if name != net.source}
-    table = cs.read(path, schema=others, source=source or net.source, missing=missing)
-    named = cs.Schema(table.variables, cs.Variable(net.source, table.sources))
-    return cs.Table(named, table.columns, table.source_codes, table.weights, table.origins)
-
-
-def _check_columns(net: cs.Network, path: str) -> None:
-    """Refuse a file without any node, which would be made up from nothing."""
-    import consilience as cs
-
-    if not set(cs.read(path).schema.variables) & set(net.variables):
+    if not columns & set(others):
         raise Refusal(
             f"{path} has no column that is a node of the model; its nodes are "
-            f"{listed(list(net.variables))}."
+            f"{listed(list(others))}."
         )
+    if net.source is None and source is not None:
+        raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
+    named = source or net.source
+    if named is None or (source is None and named not in columns):
+        return cs.read(path, schema=others, missing=missing)
+    table = cs.read(path, schema=others, source=named, missing=missing)
+    schema = cs.Schema(table.variables, cs.Variable(str(net.source), table.sources))
+    return cs.Table(schema, table.columns, table.source_codes, table.weights, table.origins)
+
+
+def _on_sources(net: cs.Network, table: cs.Table) -> dict[str, str]:
+    """What was done about sources that are not recorded, or that the model does not know."""
+    if net.source is None:
+        return {}
+    if table.source is None:
+        return {"sources": f"no column {net.source!r}: the source was summed out"}
+    known = net.variables[net.source].discrete_states
+    unknown = [name for name in table.sources if name not in known]
+    if not unknown:
+        return {}
+    what = "taken as 'new_source'" if "new_source" in known else "summed out"
+    return {"sources": f"{listed(unknown)}: not known to the model, {what}"}
