@@ -181,6 +181,14 @@ def test_a_start_is_climbed_from():
     assert again.objective[0] == pytest.approx(first.objective[-1], rel=1e-6)
 
 
+def test_a_start_may_name_the_states_of_hidden_nodes_otherwise():
+    net = cs.random_network(CHAIN, n_states=2, seed=1)
+    rows = net.sample(50, seed=1).select(["y", "z"])
+    assert cs.em(CHAIN, rows, hidden={"x": ["ill", "well"]}, start=net).network["x"].parents == ()
+    with pytest.raises(InputError, match="'x' has the states"):
+        cs.em(CHAIN, rows, hidden={"x": 3}, start=net)
+
+
 def test_an_interrupt_keeps_what_was_reached():
     def interrupt(_, text):
         if "step 4" in text:

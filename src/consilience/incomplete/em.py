@@ -200,7 +200,7 @@ def em(
     task = fit_task(dag, table, estimator, gaussian=gaussian, memory_limit=memory_limit)
     refuse_logistic(task)
     if start is not None:
-        check_start(start, task.parents(), table.schema)
+        check_start(start, task.parents(), table.schema, hidden)
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     run = _Run(task, table, choice, unseen, start, _check.generator(seed), progress)
     return run.mixed() if "regression" in task.chosen else run.discrete()

@@ -12,7 +12,7 @@ the share of the child's states; a hidden node itself starts nearer to the unifo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -126,7 +126,12 @@ def _shares(table: Table, name: str) -> Floats:
     return np.asarray(counts / counts.sum(), float)
 
 
-def check_start(start: Network, families: Mapping[str, Sequence[str]], schema: Schema) -> None:
+def check_start(
+    start: Network,
+    families: Mapping[str, Sequence[str]],
+    schema: Schema,
+    hidden: Collection[str],
+) -> None:
     """Refuse a network to start from that has other families or other states.
 
     Parameters
@@ -137,6 +142,8 @@ def check_start(start: Network, families: Mapping[str, Sequence[str]], schema: S
         For each node but the source its parents.
     schema
         The variables of the rows.
+    hidden
+        Nodes whose states have no names of their own: only their number matters.
     """
     if not isinstance(start, Network):
         raise InputError(f"em: start must be a Network, got {start!r}.", parameter="start")
@@ -148,6 +155,8 @@ def check_start(start: Network, families: Mapping[str, Sequence[str]], schema: S
                 node=name,
             )
         mine, wanted = start.variables[name], schema[name]
+        if name in hidden and mine.states and mine.n_states == wanted.n_states:
+            continue
         if mine.states != wanted.states:
             raise InputError(
                 f"em: in the network to start from {name!r} has the states "

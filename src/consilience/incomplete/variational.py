@@ -157,7 +157,7 @@ def variational(
     _refuse_continuous(dag, table)
     task = fit_task(dag, table, prior, memory_limit=memory_limit)
     if start is not None:
-        check_start(start, task.parents(), table.schema)
+        check_start(start, task.parents(), table.schema, hidden)
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     seen = task.statistics()
     net = task.network(seen)
