@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pickle
+import re
+from functools import partial
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from influence_truths import GROUPS, influence_truth, rows_of, with_gaps
 
@@ -205,12 +208,13 @@ def test_progress_is_told():
     [
         ({}, "groups must map"),
         ({"A": "A0"}, "list of names"),
+        ({"A": 3}, "'A' must be a list of names, got 3"),
         ({"A": []}, "no variables"),
         ({"A": ["A0"], "B": ["A0"]}, "'A0' is in the groups 'A' and 'B'"),
         ({"A0": ["A1"]}, "name of a column"),
         ({"A": ["w"]}, "'w' is continuous"),
     ],
-    ids=["none", "text", "empty", "twice", "column", "continuous"],
+    ids=["none", "text", "number", "empty", "twice", "column", "continuous"],
 )
 def test_groups_that_cannot_be_used_are_refused(groups, message):
     table = cs.read({"A0": ["x", "y"], "A1": ["x", "y"], "w": [0.5, 1.5]})
@@ -222,13 +226,115 @@ def test_groups_that_cannot_be_used_are_refused(groups, message):
     ("choices", "message"),
     [
         ({"n_states": 1}, "at least 2"),
-        ({"n_states": {"A": 2}}, "'B'"),
+        ({"n_states": {"A": 2}}, "n_states: no number for the group 'B'"),
+        ({"n_states": {"A": 2, "B": 2, "C": 2, "D": 2}}, "unknown group 'D'"),
         ({"iterations": -1}, "iterations"),
         ({"score": "bic"}, "score must be a choice"),
+        ({"score": cs.BIC}, "score must be a choice"),
+        ({"search": "x"}, r"search must be a choice such as cs\.HillClimb\(\), got 'x'"),
+        ({"search": cs.HillClimb}, "search must be a choice"),
+        ({"completion": "soft"}, r"completion must be a choice: cs\.SoftCompletion\(\) or.*'soft'"),
+        ({"completion": cs.SoftCompletion}, "completion must be a choice"),
+        ({"relearn": "x"}, r"relearn must be a choice: cs\.AfterSearch\(\) or.*'x'"),
+        ({"relearn": cs.AfterMove}, "relearn must be a choice"),
+        ({"alone": 3}, r"alone must be a choice cs\.EM\(\.\.\.\), got 3"),
+        ({"together": cs.EM}, r"together must be a choice cs\.EM"),
+        ({"forbid": [("A", "D")]}, "unknown group 'D'"),
+        ({"tiers": [["A"], ["D"]]}, "unknown group 'D'"),
     ],
-    ids=["one state", "not all", "iterations", "score"],
+    ids=[
+        "one state",
+        "not all",
+        "too many",
+        "iterations",
+        "score",
+        "score class",
+        "search",
+        "search class",
+        "completion",
+        "completion class",
+        "relearn",
+        "relearn class",
+        "alone",
+        "together class",
+        "forbid",
+        "tiers",
+    ],
 )
 def test_choices_that_cannot_be_used_are_refused(choices, message):
     table, _ = chain(20, 1)
     with pytest.raises((InputError, UnknownNameError), match=message):
         cs.influence(table, GROUPS, **choices)
+
+
+def with_sources(table, n_sources):
+    source = Variable("hospital", tuple(f"s{k}" for k in range(n_sources)))
+    codes = (np.arange(table.n_rows) % n_sources).astype(np.int8)
+    return Table(Schema(table.variables, source), table.columns, codes)
+
+
+@pytest.mark.parametrize("arcs", [[], [("A", "B")]], ids=["alone", "together"])
+def test_the_record_says_what_em_says_of_gaps_and_that_sources_were_pooled(arcs):
+    table = with_sources(with_gaps(chain(150, 1)[0], 0.2, 2), 3)
+    found = cs.influence_network(cs.DAG(arcs, nodes=list(GROUPS)), table, GROUPS, **FEW)
+    record, observed = found.network.record, [one for names in GROUPS.values() for one in names]
+    story = cs.em(
+        found.network.dag,
+        with_gaps(chain(150, 1)[0], 0.2, 2),
+        hidden=dict.fromkeys(GROUPS, 2),
+        choice=cs.EM(iterations=1, restarts=0),
+    )
+    told = story.network.record
+    assert record.n_rows == told.n_rows == dict.fromkeys(found.network.variables, 0.0)
+    assert record.n_incomplete == told.n_incomplete
+    assert record.unidentified == told.unidentified
+    missing = 100 * np.mean([table.column(name) < 0 for name in observed])
+    said = " ".join(record.notes)
+    assert f"Gaps ({missing:.3g} % of the values of the groups) were summed out" in said
+    assert "missing at random" in said
+    assert "The 3 sources were pooled." in record.notes
+
+
+def test_a_record_of_complete_rows_of_one_source_speaks_of_neither_gaps_nor_sources():
+    table = with_sources(chain(100, 1)[0], 1)
+    found = cs.influence_network(cs.DAG(nodes=list(GROUPS)), table, GROUPS, **FEW)
+    said = " ".join(found.network.record.notes)
+    assert "Gaps" not in said
+    assert "pooled" not in said
+
+
+@pytest.mark.parametrize(
+    ("arcs", "which"),
+    [([], "EM of 3 of 3 models did not.*alone="), ([("A", "B")], "EM did not.*together=")],
+    ids=["alone", "together"],
+)
+def test_em_that_did_not_converge_is_told(arcs, which):
+    table, _ = chain(150, 1)
+    once = cs.EM(iterations=1, restarts=0, tolerance=1e-12)
+    dag = cs.DAG(arcs, nodes=list(GROUPS))
+    found = cs.influence_network(dag, table, GROUPS, n_states=2, alone=once, together=once)
+    assert any(re.search(which, note) for note in found.network.record.notes)
+
+
+@pytest.mark.parametrize("rows", ["x", pd.DataFrame({"A0": ["a", "b"]})], ids=["text", "frame"])
+def test_rows_that_are_no_table_are_refused(rows):
+    for learn in (cs.influence, partial(cs.influence_network, cs.DAG(nodes=["A"]))):
+        with pytest.raises(
+            InputError, match=r"table must be a Table, which cs\.read.*got"
+        ) as caught:
+            learn(rows, {"A": ["A0"]})
+        assert caught.value.culprits["parameter"] == "table"
+
+
+@pytest.mark.parametrize("dag", [[("A", "B")], "A", None], ids=["arcs", "text", "none"])
+def test_a_graph_that_is_none_is_refused(dag):
+    with pytest.raises(InputError, match=r"dag must be a graph over the groups: cs\.DAG"):
+        cs.influence_network(dag, chain(20, 1)[0], GROUPS)
+
+
+@pytest.mark.parametrize(
+    "depths", [3, None, "12", (2, 1), ()], ids=["number", "none", "text", "falling", "empty"]
+)
+def test_depths_that_cannot_be_used_are_refused(depths):
+    with pytest.raises(InputError, match="depths must be"):
+        cs.SoftCompletion(depths)

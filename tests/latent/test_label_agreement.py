@@ -29,3 +29,18 @@ def test_more_labels_than_truths_leave_some_unmatched():
 def test_labels_of_other_rows_are_refused(truth):
     with pytest.raises(InputError, match="same rows"):
         cs.label_agreement([1, 2][: len(truth)], truth)
+
+
+@pytest.mark.parametrize(
+    ("found", "row"), [([None, 1], 1), ([1.0, np.nan], 2), (["a", None], 2)], ids=str
+)
+def test_a_row_without_a_label_is_refused(found, row):
+    with pytest.raises(InputError, match=f"found has no label in row {row}, got") as caught:
+        cs.label_agreement(found, [1, 2])
+    assert caught.value.culprits == {"parameter": "found", "row": row}
+    with pytest.raises(InputError, match="truth has no label"):
+        cs.label_agreement([1, 2], found)
+
+
+def test_labels_may_be_of_several_kinds():
+    assert cs.label_agreement(np.array([1, "a", 1], object), [0, 1, 0]) == 1.0

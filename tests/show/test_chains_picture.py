@@ -64,3 +64,31 @@ def test_unknown_nodes_and_bad_numbers_are_refused(story):
         cs.plot_chains(story, "a")
     with pytest.raises(InputError, match="n_parameters"):
         cs.plot_chains(story, n_parameters=0)
+
+
+def test_what_is_no_chain_of_draws_is_refused():
+    with pytest.raises(InputError, match=r"what cs\.augment\(\.\.\.\) gives, got a str"):
+        cs.plot_chains("x")
+
+
+def test_a_legend_names_the_chains(story):
+    (legend,) = cs.plot_chains(story, n_parameters=1).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["chain 1", "chain 2", "chain 3"]
+
+
+def test_long_names_are_cut_and_the_parents_stay_beside_the_other_title():
+    parent, child = "the pressure of the blood at rest " * 3, "the name of the child variable " * 3
+    dag = cs.DAG([(parent, child), ("smoking habits of the parents", child)])
+    rows = cs.random_network(dag, n_states=3, seed=1).sample(60, seed=1)
+    rows = cs.with_gaps(rows, cs.MCAR(0.3), seed=1)
+    long = cs.augment(dag, rows, chains=2, draws=20, warmup=5, seed=1)
+    figure = cs.plot_chains(long, [child], n_parameters=1)
+    trace, ranks = figure.axes
+    name, numbers = trace.get_title("left").split("\n")
+    assert name.startswith("the name of the c")
+    assert " | the pres" in name
+    assert "smoking" in name
+    assert numbers.startswith("R-hat ")
+    figure.canvas.draw()
+    left, right = (ax._left_title.get_window_extent() for ax in (trace, ranks))
+    assert left.x1 < right.x0

@@ -46,6 +46,8 @@ def test_features_that_cannot_be_shown_are_refused():
     with pytest.raises(InputError, match="other nodes than 'class'"):
         cs.plot_classes(NET, "class", features=["class"])
     with pytest.raises(InputError, match="at least one"):
+        cs.plot_classes(NET, "class", features=[])
+    with pytest.raises(InputError, match="'other' has no children to show"):
         cs.plot_classes(NET, "other")
 
 
@@ -56,3 +58,44 @@ def test_the_number_that_was_chosen_is_marked():
     assert ax.lines[0].get_xdata().tolist() == [1, 2, 3]
     assert ax.lines[1].get_xdata().tolist() == [found.n_states]
     assert ax.get_ylabel() == "BIC"
+
+
+def with_numbers():
+    kind, sign = cs.Variable("kind", ("1", "2")), cs.Variable("s", ("n", "y"))
+    age = cs.Variable("age")
+    return cs.Network.of(
+        [
+            cs.Categorical(kind, (), [0.6, 0.4]),
+            cs.LinearGaussian(age, (kind,), [30.0, 62.5], np.zeros((2, 0)), [5.0, 10.0]),
+            cs.Categorical(sign, (kind,), [[0.9, 0.1], [0.2, 0.8]]),
+        ]
+    )
+
+
+def test_continuous_children_are_rows_of_means_and_sds():
+    ax = cs.plot_classes(with_numbers(), "kind")
+    assert shown(ax) == ["age", "s = y"]
+    assert [text.get_text() for text in ax.texts] == ["30 ± 5", "62.5 ± 10", "0.10", "0.80"]
+    assert np.isnan(np.ma.filled(ax.images[0].get_array(), np.nan)[0]).all()
+    assert ax.get_xlabel() == "cells: P(state | kind), mean ± sd given kind"
+    ax.figure.canvas.draw()
+
+
+def test_the_axis_says_what_the_cells_are():
+    assert cs.plot_classes(NET, "class").get_xlabel() == "cells: P(state | class)"
+    only = cs.plot_classes(with_numbers(), "kind", features=["age"])
+    assert only.get_xlabel() == "cells: mean ± sd given kind"
+
+
+def test_a_continuous_node_has_no_classes():
+    with pytest.raises(InputError, match="'age' is continuous; classes are the states"):
+        cs.plot_classes(with_numbers(), "age")
+
+
+def test_a_record_in_place_of_its_network_is_refused():
+    table = cs.read({name: ["no", "yes"] * 20 for name in ("x", "y", "z")})
+    found = cs.latent_classes(table, 2, choice=cs.EM(restarts=0))
+    with pytest.raises(InputError, match=r"got a HiddenStates; a record .* found\.network"):
+        cs.plot_classes(found, "class")
+    with pytest.raises(InputError, match=r"what cs\.hidden_states\(\.\.\.\) or .* got a str"):
+        cs.plot_hidden_states("x")

@@ -81,3 +81,25 @@ def test_what_em_and_variational_bayes_give_is_drawn():
 def test_other_things_are_refused():
     with pytest.raises(InputError, match=r"what cs\.em\(\.\.\.\) or cs\.variational.* got a DAG"):
         plot_convergence(cs.DAG([("a", "b")]))
+
+
+def test_a_first_step_from_far_below_does_not_squash_the_climb():
+    ax = plot_convergence(climb(-5000.0, *np.linspace(-20, -10, 30)))
+    low, high = ax.get_ylim()
+    assert -21 < low < -20
+    assert -10 < high < -9
+    assert ax.get_xlabel() == "step (the first lies below, from -5,000 on)"
+    plot_convergence(climb(-90.0, *np.linspace(-80, -10, 30)), ax)
+    assert ax.get_ylim()[0] < -80
+
+
+def test_a_climb_without_a_bad_start_is_shown_whole():
+    ax = plot_convergence(climb(*np.linspace(-20, -10, 30)))
+    assert ax.get_ylim()[0] < -20
+    assert ax.get_xlabel() == "step"
+
+
+def test_the_marks_of_the_starts_are_named_and_inside():
+    ax = plot_convergence(climb(-5000.0, *np.linspace(-20, -10, 30), starts=(-10.0, -60.0, -10.5)))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ends of 3 starts"]
+    assert -70 < ax.get_ylim()[0] < -60

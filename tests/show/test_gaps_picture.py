@@ -70,3 +70,38 @@ def test_many_sources_are_summed_up_in_a_last_line():
 def test_a_table_without_rows_is_refused():
     with pytest.raises(InputError, match="with rows and columns"):
         cs.plot_gaps(rows().take([]))
+
+
+def test_other_things_than_tables_are_refused():
+    with pytest.raises(
+        InputError, match=r"needs a Table, got a dict; cs\.read\(\.\.\.\) makes one"
+    ):
+        cs.plot_gaps({"x": [1, None]})
+
+
+def test_one_pattern_that_is_not_shown_is_one_other():
+    below = cs.plot_gaps(rows(), n_patterns=2).axes[1]
+    assert below.get_title("left").endswith("; 1 other: 16.7 %")
+
+
+def test_colors_have_a_scale_where_there_is_no_room_for_numbers():
+    table = cs.read({f"x{k}": ["a", "b", None] for k in range(30)})
+    above, below, scale = cs.plot_gaps(table).axes
+    assert not above.texts
+    assert scale.get_ylabel() == "share missing"
+    above.figure.canvas.draw()
+    assert above.get_position().x1 == pytest.approx(below.get_position().x1)
+    assert len(cs.plot_gaps(rows()).axes) == 2
+
+
+def test_a_complete_table_is_said_to_be_complete():
+    above = cs.plot_gaps(cs.read({"x": ["a", "b"], "y": ["u", "v"]})).axes[0]
+    assert above.get_title("left") == "nothing is missing"
+
+
+def test_rows_with_patterns_of_their_own_are_told():
+    own = "most rows with gaps have a pattern of their own"
+    columns = {f"x{k}": [None if row == k else "a" for row in range(12)] for k in range(12)}
+    assert own in cs.plot_gaps(cs.read(columns)).axes[1].get_title("left")
+    twice = cs.read({**columns, "n": [2] * 12}, weight="n")
+    assert own not in cs.plot_gaps(twice).axes[1].get_title("left")

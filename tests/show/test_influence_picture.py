@@ -6,7 +6,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.patches import FancyBboxPatch, Polygon
+from matplotlib.bezier import BezierSegment
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 import consilience as cs
 from consilience.errors import InputError
@@ -68,3 +69,39 @@ def test_matplotlib_draws_the_same_boxes_and_arcs():
 def test_only_influence_networks_are_drawn():
     with pytest.raises(InputError, match="from an Influence, got a DAG"):
         cs.svg_influence(cs.DAG(nodes=["a"]))
+    with pytest.raises(InputError, match=r"got a str; cs\.influence\(\.\.\.\)"):
+        cs.plot_influence("x")
+
+
+def test_names_are_written_in_full_where_there_is_room():
+    name = "a name of forty letters, or almost forty"
+    net = cs.random_network(cs.DAG([("heart", name)]), n_states=2, seed=1)
+    found = cs.Influence(net, cs.DAG(nodes=["heart"]), {"heart": (name,)}, 0.0, 0.0, (), "given")
+    assert f">{name}</text>" in cs.svg_influence(found)
+
+
+def test_letters_stay_inside_their_box():
+    ax = cs.plot_influence(FOUND)
+    boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
+    words = [patch for patch in ax.patches if type(patch) is PathPatch and patch.get_fill()]
+    assert len(words) == 1 + 2 + 1 + 8
+    for patch in words:
+        points = patch.get_path().vertices
+        assert any(
+            box.get_x() < points[:, 0].min()
+            and points[:, 0].max() < box.get_x() + box.get_width()
+            and box.get_y() < points[:, 1].min()
+            and points[:, 1].max() < box.get_y() + box.get_height()
+            for box in boxes
+        )
+
+
+def test_the_curves_of_letters_are_not_searched_for_their_extremes(monkeypatch):
+    searched, plain = [], BezierSegment.axis_aligned_extrema
+    monkeypatch.setattr(
+        BezierSegment,
+        "axis_aligned_extrema",
+        lambda curve: searched.append(curve) or plain(curve),
+    )
+    cs.plot_influence(FOUND)
+    assert len(searched) < 50  # the corners of two boxes, not hundreds of curves of letters

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from consilience._typing import Integers
 from consilience.errors import InputError
 
 __all__ = ["label_agreement"]
@@ -20,7 +23,7 @@ def label_agreement(found: npt.ArrayLike, truth: npt.ArrayLike) -> float:
     Parameters
     ----------
     found, truth
-        A label for each row: codes, or texts.
+        A label for each row: codes, or texts; none may be missing.
 
     Examples
     --------
@@ -33,9 +36,29 @@ def label_agreement(found: npt.ArrayLike, truth: npt.ArrayLike) -> float:
             f"label_agreement: found and truth must be labels of the same rows, got shapes "
             f"{rows.shape} and {columns.shape}."
         )
-    mine, row = np.unique(rows, return_inverse=True)
-    theirs, column = np.unique(columns, return_inverse=True)
-    together = np.zeros((len(mine), len(theirs)))
+    row, column = _codes("found", rows), _codes("truth", columns)
+    together = np.zeros((row.max() + 1, column.max() + 1))
     np.add.at(together, (row, column), 1)
     best = linear_sum_assignment(together, maximize=True)
     return float(together[best].sum() / rows.size)
+
+
+def _codes(name: str, labels: npt.NDArray[Any]) -> Integers:
+    """The labels as whole numbers from zero on; a missing one is refused."""
+    places: dict[Any, int] = {}
+    for i, label in enumerate(labels.tolist()):
+        if label is None or not _equals_itself(label):
+            raise InputError(
+                f"label_agreement: {name} has no label in row {i + 1}, got {label!r}. Leave rows "
+                "without a label out of both.",
+                parameter=name,
+                row=i + 1,
+            )
+        places.setdefault(label, len(places))
+    return np.array([places[label] for label in labels.tolist()], np.int64)
+
+
+def _equals_itself(label: object) -> bool:
+    """False for the values that stand for nothing: NaN, NaT, NA."""
+    same = label == label
+    return isinstance(same, bool | np.bool_) and bool(same)

@@ -24,7 +24,7 @@ ICML.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol
@@ -91,6 +91,12 @@ class SoftCompletion:
     depths: tuple[int, ...] = (1, 2, 4, 8)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.depths, Iterable):
+            raise InputError(
+                "SoftCompletion: depths must be a list of increasing whole numbers, such as "
+                f"(1, 2, 4), got {self.depths!r}.",
+                parameter="depths",
+            )
         object.__setattr__(self, "depths", tuple(self.depths))
         for depth in self.depths:
             _check.whole("SoftCompletion", at_least=1, depths=depth)

@@ -29,8 +29,9 @@ structure learning. PRASA-RobMech.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from consilience import _check
 from consilience._typing import Seed
 from consilience.data.table import Table
 from consilience.data.variable import Schema
-from consilience.errors import InputError
+from consilience.errors import InputError, UnknownNameError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
 from consilience.incomplete.canonical import canonical
@@ -62,6 +63,11 @@ __all__ = ["influence", "influence_network"]
 
 ALONE = EM(restarts=4)
 TOGETHER = EM(iterations=100, tolerance=1e-6)
+COMPLETION = ("completion", "complete", "a choice: cs.SoftCompletion() or cs.HardCompletion()")
+SEARCH = ("search", "search", "a choice such as cs.HillClimb()")
+RELEARN = ("relearn", "propose", "a choice: cs.AfterSearch() or cs.AfterMove()")
+"""Choices: the parameter, the method that it must have, and what is accepted."""
+
 GAIN = 1e-6
 """A score must grow by more than this share to have grown."""
 
@@ -136,12 +142,12 @@ def influence(
     (('B', 'A'),)
     """
     task = _Task.of(table, groups, n_states, estimator or Dirichlet(per_cell=1), together)
+    _check_em(alone=alone)
     check_score("influence", BIC() if score is None else score)
+    for given, wanted in ((completion, COMPLETION), (search, SEARCH), (relearn, RELEARN)):
+        _check_choice(given, *wanted)
     _check.whole("influence", at_least=0, iterations=iterations)
-    bounds = Constraints.of(tuple(groups), forbid=forbid, tiers=tiers)
-    forbidden = [
-        (bounds.names[i], bounds.names[j]) for i, j in np.argwhere(~bounds.allowed) if i != j
-    ]
+    forbidden = _forbidden(tuple(groups), forbid, tiers)
     rng, clock = _check.generator(seed), Clock(None, progress)
     rounds = _Rounds(
         task,
@@ -185,6 +191,9 @@ def influence_network(
     (('A',), ('B',))
     """
     task = _Task.of(table, groups, n_states, estimator or Dirichlet(per_cell=1), together)
+    _check_em(alone=alone)
+    if not isinstance(dag, DAG):
+        _refuse("dag", "a graph over the groups: cs.DAG([...])", dag)
     _check.known("group", dag.nodes, groups)
     whole = DAG(dag.arcs, nodes=tuple(groups))
     rng = _check.generator(seed)
@@ -283,6 +292,7 @@ class _Task:
     table: Table
     groups: Mapping[str, tuple[str, ...]]
     n_states: Mapping[str, int]
+    n_sources: int
     estimator: Estimator
     together: EM
 
@@ -295,15 +305,11 @@ class _Task:
         estimator: Estimator,
         together: EM,
     ) -> _Task:
+        if not isinstance(table, Table):
+            _refuse("table", "a Table, which cs.read(...) makes", table)
         _check_groups(table, groups)
-        if isinstance(n_states, Mapping):
-            _check.known("group", n_states, groups)
-            _check.known("number of states of group", groups, n_states)
-            states = {name: n_states[name] for name in groups}
-        else:
-            states = dict.fromkeys(groups, n_states)
-        for number in states.values():
-            _check.whole("influence", at_least=2, n_states=number)
+        _check_em(together=together)
+        states = _states(groups, n_states)
         names = [name for observed in groups.values() for name in observed]
         rows = Table(
             Schema({name: table.variables[name] for name in names}),
@@ -311,11 +317,12 @@ class _Task:
             weights=table.weights,
         )
         listed = {name: tuple(observed) for name, observed in groups.items()}
-        return cls(rows, listed, states, estimator, together)
+        n_sources = 1 if table.source is None else len(table.sources)
+        return cls(rows, listed, states, n_sources, estimator, together)
 
     def alone(self, choice: EM, rng: np.random.Generator, clock: Clock) -> _Found:
         """The models without arcs between them."""
-        local, total = [], 0.0
+        models: list[Convergence] = []
         for i, (name, observed) in enumerate(self.groups.items()):
             clock.tell(i / len(self.groups), partial(str, f"model {name!r} alone"))
             dag = DAG([(name, one) for one in observed])
@@ -323,9 +330,11 @@ class _Task:
             rows = self.table.select(observed)
             found = em(dag, rows, self.estimator, hidden=hidden, choice=choice, seed=rng)
             _stop_if_interrupted(found)
-            local += list(found.network.distributions.values())
-            total += found.log_likelihood
-        return self._found(Network.of(local), DAG(nodes=tuple(self.groups)), total)
+            models.append(found)
+        local = [one for found in models for one in found.network.distributions.values()]
+        net = Network.of(local, record=_record(models, "alone", choice))
+        total = sum(found.log_likelihood for found in models)
+        return self._found(net, DAG(nodes=tuple(self.groups)), total)
 
     def relearned(
         self, net: Network, dag: DAG, completed: Table, rng: np.random.Generator
@@ -346,19 +355,17 @@ class _Task:
             seed=rng,
         )
         _stop_if_interrupted(found)
-        return self._found(found.network, dag, found.log_likelihood)
+        record = _record([found], "together", self.together)
+        net = Network(found.network.distributions, None, record)
+        return self._found(net, dag, found.log_likelihood)
 
     def told(self, best: _Found, trace: Sequence[InfluenceStep], stopped_by: str) -> Influence:
         """The record."""
         net = canonical(best.network, self.groups)
-        notes = (
-            f"{len(self.groups)} hidden nodes; the most frequent state of each is the first.",
-            f"BIC of the observed rows: {best.score:.6g}.",
-        )
-        record = Record(
-            f"influence, EM with {self.estimator!r}",
-            n_rows=dict.fromkeys(net.variables, float(self.table.total_weight)),
-            notes=notes,
+        record = replace(
+            net.record,
+            method=f"influence, EM with {self.estimator!r}",
+            notes=(*self._notes(best), *net.record.notes),
         )
         return Influence(
             Network(net.distributions, None, record),
@@ -370,16 +377,106 @@ class _Task:
             stopped_by,
         )
 
+    def _notes(self, best: _Found) -> list[str]:
+        notes = [
+            f"{len(self.groups)} hidden nodes; the most frequent state of each is the first. No "
+            "row is complete for a family with one of them.",
+            f"BIC of the observed rows: {best.score:.6g}.",
+        ]
+        if share := _share_missing(self.table):
+            notes.append(
+                f"Gaps ({share:.3g} % of the values of the groups) were summed out, which is sound "
+                "if values are missing at random."
+            )
+        if self.n_sources > 1:
+            notes.append(f"The {self.n_sources} sources were pooled.")
+        return notes
+
     def _found(self, net: Network, dag: DAG, log_likelihood: float) -> _Found:
         n_rows = max(float(self.table.total_weight), 1.0)
         score = log_likelihood - 0.5 * net.n_parameters * np.log(n_rows)
         return _Found(net, dag, float(log_likelihood), float(score))
 
 
+def _record(found: Sequence[Convergence], name: str, choice: EM) -> Record:
+    """The rows of all families as EM tells them, and whether it ended."""
+    records = [one.network.record for one in found]
+    n_open = sum(one.stopped_by == "iterations" for one in found)
+    which = f" of {n_open} of {len(found)} models" if len(found) > 1 else ""
+    return Record(
+        n_rows={node: n for one in records for node, n in one.n_rows.items()},
+        n_incomplete={node: n for one in records for node, n in one.n_incomplete.items()},
+        unidentified={node: n for one in records for node, n in one.unidentified.items()},
+        notes=(
+            f"EM{which} did not converge in {choice.iterations} steps; raise "
+            f"{name}=EM(iterations=...).",
+        )
+        if n_open
+        else (),
+    )
+
+
+def _share_missing(table: Table) -> float:
+    """Values of the table that are missing, in percent of the weight of all."""
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
+    missing = sum(float(weights @ (column < 0)) for column in table.columns.values())
+    return 100 * missing / max(float(weights.sum()) * len(table.columns), 1e-300)
+
+
 def _stop_if_interrupted(found: Convergence) -> None:
     """EM keeps what it has when it is interrupted; the whole learner stops then."""
     if found.stopped_by == "interrupt":
         raise KeyboardInterrupt
+
+
+def _states(
+    groups: Mapping[str, Sequence[str]], n_states: int | Mapping[str, int]
+) -> dict[str, int]:
+    """The number of states of each hidden node."""
+    if isinstance(n_states, Mapping):
+        _check.known("group", n_states, groups)
+        for name in groups:
+            if name not in n_states:
+                raise InputError(
+                    f"n_states: no number for the group {name!r}. Give one for every group, or a "
+                    "single number for all.",
+                    group=name,
+                )
+        states = {name: n_states[name] for name in groups}
+    else:
+        states = dict.fromkeys(groups, n_states)
+    for number in states.values():
+        _check.whole("influence", at_least=2, n_states=number)
+    return states
+
+
+def _forbidden(
+    names: tuple[str, ...], forbid: Iterable[Arc], tiers: Iterable[Iterable[str]]
+) -> list[Arc]:
+    """The arcs between groups that no graph may have."""
+    try:
+        bounds = Constraints.of(names, forbid=forbid, tiers=tiers)
+    except UnknownNameError as problem:
+        _check.unknown("group", problem.culprits["name"], names)
+    return [(names[i], names[j]) for i, j in np.argwhere(~bounds.allowed) if i != j]
+
+
+def _check_em(**given: object) -> None:
+    for name, one in given.items():
+        if not isinstance(one, EM):
+            _refuse(name, "a choice cs.EM(...)", one)
+
+
+def _check_choice(given: object, name: str, method: str, accepted: str) -> None:
+    """Refuse what lacks the working method of a choice, and a class in place of a choice."""
+    if given is not None and (isinstance(given, type) or not hasattr(given, method)):
+        _refuse(name, accepted, given)
+
+
+def _refuse(name: str, accepted: str, given: object) -> NoReturn:
+    is_short = isinstance(given, str | int | float | type) or given is None
+    shown = repr(given) if is_short else f"a {type(given).__name__}"
+    raise InputError(f"influence: {name} must be {accepted}, got {shown}.", parameter=name)
 
 
 def _check_groups(table: Table, groups: Mapping[str, Sequence[str]]) -> None:
@@ -391,6 +488,11 @@ def _check_groups(table: Table, groups: Mapping[str, Sequence[str]]) -> None:
     owner: dict[str, str] = {}
     for group, names in groups.items():
         _check.names("influence", **{f"group {group!r}": names})
+        if not isinstance(names, Iterable):
+            raise InputError(
+                f"influence: the group {group!r} must be a list of names, got {names!r}.",
+                group=group,
+            )
         _check.known("variable", names, table.variables)
         if group in table.schema:
             raise InputError(

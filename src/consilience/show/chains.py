@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.errors import InputError
 from consilience.incomplete.augmentation import Augmentation
 from consilience.incomplete.parameter_names import parameter_names
 from consilience.show.picture import COLORS, STATE_COLORS, shortened
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["plot_chains"]
 
 N_BINS = 20
-LABEL_LENGTH = 48
+CHILD_LENGTH = 28
+STATE_LENGTH = 14
+GIVEN_LENGTH = 40
 
 
 def plot_chains(
@@ -43,6 +46,11 @@ def plot_chains(
         How many, those with the largest R-hat first; of two that mirror each other, one.
     """
     pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_chains")
+    if not isinstance(story, Augmentation):
+        raise InputError(
+            f"plot_chains needs what cs.augment(...) gives, got a {type(story).__name__}.",
+            parameter="story",
+        )
     _check.whole("plot_chains", at_least=1, n_parameters=n_parameters)
     if nodes is not None:
         _check.names("plot_chains", nodes=nodes)
@@ -51,7 +59,7 @@ def plot_chains(
     figure, axes = pyplot.subplots(
         len(chosen),
         2,
-        figsize=(8.4, 0.5 + 1.6 * len(chosen)),
+        figsize=(8.4, 0.8 + 1.75 * len(chosen)),
         width_ratios=[2, 1],
         layout="constrained",
         squeeze=False,
@@ -60,11 +68,11 @@ def plot_chains(
         drawn = story.draws[name].reshape(story.n_chains, story.n_draws, -1)[:, :, place]
         _draw_trace(trace, drawn)
         _draw_ranks(ranks, drawn)
-        label = shortened(parameter_names(story.network[name])[place], LABEL_LENGTH)
+        label = _label(parameter_names(story.network[name])[place], name)
         size = float(story.bulk_size[name].ravel()[place])
         ratio = float(story.r_hat[name].ravel()[place])
         trace.set_title(
-            f"{label}    R-hat {ratio:.3f}, worth {size:,.0f} draws".replace("$", r"\$"),
+            f"{label}\nR-hat {ratio:.3f}, worth {size:,.0f} draws".replace("$", r"\$"),
             fontsize=9,
             color=COLORS["ink"],
             loc="left",
@@ -72,6 +80,7 @@ def plot_chains(
     axes[0, 1].set_title("ranks by chain", fontsize=9, color=COLORS["ink"], loc="left")
     axes[-1, 0].set_xlabel("draw")
     axes[-1, 1].set_xlabel("rank among all draws")
+    _draw_legend(figure, axes[0, 0])
     return figure
 
 
@@ -89,6 +98,31 @@ def _worst(story: Augmentation, nodes: list[str], n_parameters: int) -> list[tup
         found += [(-float(values[i]), name, i) for i in places if moves[i]]
     worst = sorted(found, key=lambda one: one[0])[:n_parameters]
     return [(name, i) for _, name, i in worst] or [(nodes[0], 0)]
+
+
+def _label(text: str, name: str) -> str:
+    """A parameter in words: long names are cut, each by itself, so that the parents stay."""
+    head, bar, given = text[len(name) :].partition(" | ")
+    parents = given.split(", ")
+    if len(given) > GIVEN_LENGTH:
+        each = max(9, GIVEN_LENGTH // len(parents) - 2)
+        given = shortened(", ".join(shortened(one, each) for one in parents), GIVEN_LENGTH)
+    state = shortened(head, STATE_LENGTH)
+    return f"{shortened(name, CHILD_LENGTH - len(state))}{state}{bar}{given}"
+
+
+def _draw_legend(figure: Figure, traces: Axes) -> None:
+    """Which color is which chain, above the picture; colors come again after eight."""
+    lines = traces.lines[: len(STATE_COLORS)]
+    more = len(traces.lines) - len(lines)
+    names = [f"chain {k + 1}" for k in range(len(lines))]
+    if more:
+        names[-1] += f" (and {more} more in the same colors)"
+    legend = figure.legend(
+        lines, names, loc="outside upper left", ncols=len(lines), fontsize=8, frameon=False
+    )
+    for line in legend.get_lines():
+        line.set(linewidth=2, alpha=1)
 
 
 def _draw_trace(ax: Axes, drawn: Floats) -> None:

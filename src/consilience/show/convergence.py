@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_convergence"]
 
+SHORT = 5  # climbs of fewer steps are shown whole
 N_MARKED = 60  # longer climbs are drawn as a line without dots
+SKIPPED = 0.1  # share of the steps that may lie below the axes
+SQUASHED = 3.0  # if they are so many times as far below the end as the others
 ROOM = 0.05  # between the end of the line and the marks of the starts, as a share of the steps
 
 
@@ -26,7 +29,9 @@ def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = N
     """The objective against the step, and where the other starts ended.
 
     The line is the climb of the best start. If there were several, a bar right of its end marks
-    what each of them reached: bars that lie apart are different optima.
+    what each of them reached: bars that lie apart are different optima. First steps from far below,
+    a tenth of them at most, are cut off if the others could not be told apart with them; the axis
+    says so.
 
     Parameters
     ----------
@@ -56,8 +61,16 @@ def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = N
     if len(story.starts) > 1:
         right = float(steps[-1]) + ROOM * max(len(steps), 1)
         ax.scatter(
-            [right] * len(story.starts), story.starts, s=90, marker="_", color=color, linewidth=1.2
+            [right] * len(story.starts),
+            story.starts,
+            s=90,
+            marker="_",
+            color=color,
+            linewidth=1.2,
+            label=f"ends of {len(story.starts):,} starts",
         )
+        ax.legend(loc="best", fontsize=8, frameon=False)
+    _limit(ax)
     return ax
 
 
@@ -74,6 +87,31 @@ def _climb(story: object) -> tuple[str, Floats, int]:
     )
 
 
+def _limit(ax: Axes) -> None:
+    """Let the axes begin where the climbs have left their first steps, if these are far below."""
+    lines = [np.asarray(line.get_ydata(), float) for line in ax.lines]
+    marks = [np.ma.getdata(one.get_offsets())[:, 1] for one in ax.collections]
+    later = np.concatenate([*(_later(values) for values in lines), *marks])
+    whole = np.concatenate([*lines, later])
+    later, whole = later[np.isfinite(later)], whole[np.isfinite(whole)]
+    floor = later.max() - SQUASHED * np.ptp(later) if len(later) else -np.inf
+    if not len(later) or np.ptp(later) == 0 or whole.min() >= floor:
+        ax.autoscale(axis="y")
+        ax.set_xlabel("step")
+        return
+    kept = whole[whole >= floor]
+    room = 0.06 * float(np.ptp(kept))
+    ax.set_ylim(float(kept.min()) - room, float(kept.max()) + room)
+    n_cut = max(int((values < floor).sum()) for values in lines)
+    first = "the first lies" if n_cut == 1 else f"the first {n_cut:,} lie"
+    ax.set_xlabel(f"step ({first} below, from {whole.min():,.6g} on)")
+
+
+def _later(values: Floats) -> Floats:
+    """A climb without its first steps, one of them at least; a short one whole."""
+    return values if len(values) < SHORT else values[max(1, round(SKIPPED * len(values))) :]
+
+
 def _dress(
     ax: Axes, name: str, values: Floats, story: Convergence | VariationalResult, first: int
 ) -> None:
@@ -86,7 +124,6 @@ def _dress(
         color=COLORS["ink"],
         loc="left",
     )
-    ax.set_xlabel("step")
     ax.set_ylabel(name)
     ax.locator_params(axis="x", integer=True)
     ax.xaxis.set_major_formatter("{x:,.0f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +22,8 @@ __all__ = ["plot_gaps"]
 NAME_LENGTH = 22
 MOST_SOURCES = 30
 WRITTEN = 24  # columns up to which the shares stand in the cells as numbers
+FEW = 10  # rows that are said to be unlike each other, at least
+HEAD: Final[dict[str, Any]] = {"fontsize": 9, "color": COLORS["ink"]}
 GAP, KNOWN = COLORS["source"], COLORS["bar ground"]
 
 
@@ -29,7 +31,7 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
     """Above, the share missing in each source and column; below, what is missing together.
 
     A line of the lower picture is a pattern: the columns that are missing (orange) in so many rows
-    at once, the most frequent pattern first.
+    at once, the most frequent pattern first. With many columns colors stand for the numbers above.
 
     Parameters
     ----------
@@ -40,7 +42,12 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
     """
     pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_gaps")
     _check.whole("plot_gaps", at_least=1, n_patterns=n_patterns)
-    if not isinstance(table, Table) or not table.variables or table.n_rows == 0:
+    if not isinstance(table, Table):
+        raise InputError(
+            f"plot_gaps needs a Table, got a {type(table).__name__}; cs.read(...) makes one.",
+            parameter="table",
+        )
+    if not table.variables or table.n_rows == 0:
         raise InputError("plot_gaps needs a Table with rows and columns.", parameter="table")
     names = list(table.variables)
     patterns, shares = _patterns(table)
@@ -58,6 +65,18 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
     )
     _draw_shares(above, table, names, sources)
     _draw_patterns(below, patterns[:n_shown], shares)
+    if _are_rows_unlike(patterns, shares, float(table.total_weight)):
+        title = below.get_title("left")
+        below.set_title(
+            f"{title}\nmost rows with gaps have a pattern of their own", loc="left", **HEAD
+        )
+    if len(names) > WRITTEN:
+        bar = figure.colorbar(
+            above.images[0], ax=[above, below], fraction=0.03, pad=0.01, format="{x:.0%}"
+        )
+        bar.set_label("share missing", fontsize=8)
+        bar.ax.tick_params(labelsize=8)
+        bar.outline.set_visible(False)
     below.set_xticks(range(len(names)), [_label(name) for name in names], rotation=60, fontsize=8)
     for text in below.get_xticklabels():
         text.set_ha("right")
@@ -75,6 +94,14 @@ def _patterns(table: Table) -> tuple[Bools, Floats]:
     return gaps[first][order], shares[order] / max(shares.sum(), 1e-300)
 
 
+def _are_rows_unlike(patterns: Bools, shares: Floats, n_rows: float) -> bool:
+    """Whether most rows with gaps are the only ones with their pattern."""
+    has_gaps = patterns.any(axis=1)
+    weights = shares[has_gaps] * n_rows
+    is_alone = weights < 1.5
+    return int(is_alone.sum()) >= FEW and weights[is_alone].sum() > 0.5 * weights.sum()
+
+
 def _is_missing(table: Table, name: str) -> Bools:
     column = table.columns[name]
     return np.isnan(column) if table.variables[name].is_continuous else column < 0
@@ -90,7 +117,8 @@ def _draw_shares(ax: Axes, table: Table, names: list[str], sources: list[str]) -
         labels = [*labels[:MOST_SOURCES], f"mean of {len(sources) - MOST_SOURCES} more"]
     ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1, aspect="auto")
     ax.set_yticks(range(len(labels)), labels, fontsize=8)
-    ax.set_title("share missing, in percent", fontsize=9, color=COLORS["ink"], loc="left")
+    title = "share missing, in percent" if len(names) <= WRITTEN else "share missing"
+    ax.set_title(title if shares.any() else "nothing is missing", loc="left", **HEAD)
     if len(names) <= WRITTEN:
         for (row, column), share in np.ndenumerate(shares):
             ink = "white" if share > 0.6 else COLORS["ink"]
@@ -107,11 +135,10 @@ def _draw_patterns(ax: Axes, patterns: Bools, shares: Floats) -> None:
     complete = np.logical_not(patterns.any(axis=1))
     labels = [f"complete  {t}" if c else t for t, c in zip(labels, complete, strict=True)]
     ax.set_yticks(range(n), labels, fontsize=8)
-    others = (
-        f"; {len(shares) - n:,} others: {_percent(shares[n:].sum())}" if n < len(shares) else ""
-    )
-    title = f"patterns of gaps by share of rows{others}"
-    ax.set_title(title, fontsize=9, color=COLORS["ink"], loc="left")
+    n_others = len(shares) - n
+    word = "other" if n_others == 1 else "others"
+    others = f"; {n_others:,} {word}: {_percent(shares[n:].sum())}" if n_others else ""
+    ax.set_title(f"patterns of gaps by share of rows{others}", loc="left", **HEAD)
     _grid(ax, patterns.shape)
 
 

@@ -14,7 +14,7 @@ from consilience.show import picture as pic
 from consilience.show.boxes import Box
 from consilience.show.layout import Layout, layout
 from consilience.show.marks import MARGIN, TITLE_SIZE
-from consilience.show.patches import draw_arc, draw_node, frame, inches
+from consilience.show.patches import draw_arc, frame, inches
 from consilience.show.picture import COLORS, shortened, text_width
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ __all__ = ["plot_influence", "svg_influence"]
 
 LINE_HEIGHT = 17.0
 LINE_SIZE = 11.0
-NAME_LENGTH = 26
+EDGE = 8.0  # between a text and the edge of its box, at least
+CAPITAL = 0.73  # height of a capital letter as a share of the size of the font
 N_LINES = 8
 """A box lists at most so many observed variables."""
 
@@ -94,7 +95,9 @@ def plot_influence(found: Influence, ax: Axes | None = None) -> Axes:
 def _folded(found: Influence) -> _Folded:
     if not isinstance(found, Influence):
         raise InputError(
-            f"an influence graph is drawn from an Influence, got a {type(found).__name__}."
+            "an influence graph is drawn from an Influence, got a "
+            f"{type(found).__name__}; cs.influence(...) and cs.influence_network(...) give one.",
+            parameter="found",
         )
     labels = {name: shortened(name, pic.LABEL_LENGTH) for name in found.dag.nodes}
     lines = {name: _lines(found.groups[name]) for name in found.dag.nodes}
@@ -106,7 +109,7 @@ def _folded(found: Influence) -> _Folded:
 
 
 def _lines(names: tuple[str, ...]) -> tuple[str, ...]:
-    shown = tuple(shortened(name, NAME_LENGTH) for name in names)
+    shown = tuple(shortened(name, pic.LABEL_LENGTH) for name in names)
     if len(shown) <= N_LINES:
         return shown
     return (*shown[: N_LINES - 1], f"and {len(shown) - N_LINES + 1} more")
@@ -149,7 +152,6 @@ def _svg_box(name: str, drawn: _Folded) -> str:
 
 def _draw_box(ax: Axes, box: Box, label: str, lines: tuple[str, ...]) -> None:
     patches = _check.extra("matplotlib.patches", "plot", "plot_influence")
-    outline = _check.extra("matplotlib.textpath", "plot", "plot_influence").TextPath
     ax.add_patch(
         patches.FancyBboxPatch(
             (box.left, box.top),
@@ -162,12 +164,28 @@ def _draw_box(ax: Axes, box: Box, label: str, lines: tuple[str, ...]) -> None:
             zorder=2,
         )
     )
-    head = Box(box.x, box.top + pic.BOX_HEIGHT / 2, box.width, pic.BOX_HEIGHT)
-    draw_node(ax, head, label, "none", "none")
+    _draw_text(ax, box, label, box.top + pic.BOX_HEIGHT / 2, pic.FONT_SIZE, COLORS["ink"])
     for i, line in enumerate(lines):
-        width = outline((0, 0), line.replace("$", r"\$"), size=LINE_SIZE).get_extents().width
-        room = width + 2 * pic.PADDING * 0.6  # to which a node's label is squeezed
-        place = Box(box.x, _line_y(box, i), room, LINE_HEIGHT)
-        draw_node(ax, place, line, "none", "none")
+        _draw_text(ax, box, line, _line_y(box, i), LINE_SIZE, COLORS["faint ink"])
     rule = box.top + pic.BOX_HEIGHT - 2
     ax.plot([box.left, box.right], [rule, rule], color=COLORS["highlight"], lw=0.5, zorder=2)
+
+
+def _draw_text(ax: Axes, box: Box, text: str, y: float, size: float, color: str) -> None:
+    """A line of a box, centered, as a patch in the units of the layout, which grows with it.
+
+    Its ends are those of the control points, and it is no patch that limits of axes are asked of:
+    both would look for the extremes of every curve of every letter.
+    """
+    outline = _check.extra("matplotlib.textpath", "plot", "plot_influence").TextPath
+    patches = _check.extra("matplotlib.patches", "plot", "plot_influence")
+    turn = _check.extra("matplotlib.transforms", "plot", "plot_influence").Affine2D
+    letters = outline((0, 0), text.replace("$", r"\$"), size=size)
+    across = letters.vertices[:, 0] if len(letters.vertices) else [0.0]
+    left, right = float(min(across)), float(max(across))
+    squeeze = min(1.0, (box.width - 2 * EDGE) / max(right - left, 1e-9))
+    move = turn().translate(-(left + right) / 2, -CAPITAL * size / 2)
+    move = move.scale(squeeze, -squeeze).translate(box.x, y)
+    ax.add_artist(
+        patches.PathPatch(move.transform_path(letters), facecolor=color, edgecolor="none", zorder=3)
+    )
