@@ -83,3 +83,10 @@ def test_sources_that_are_not_recorded_or_not_known_are_told(model, tmp_path):
     assert "summed out" in passed("impute", model, rows, "-o", tmp_path / "one.csv")
     rows = write(tmp_path, "more.csv", "place,cold,cough\nparis,yes,\n")
     assert "paris: not known" in passed("impute", model, rows, "-o", tmp_path / "two.csv")
+
+
+def test_advice_is_given_in_options(tmp_path):
+    rows = write(tmp_path, "rows.csv", "ill,age\nyes,1.5\nno,2.25\nyes,\nno,0.75\nyes,3.5\n")
+    message = refused("learn", rows, "--structure", "[age][ill|age]")
+    assert "--gaps available" in message
+    assert "cs." not in message

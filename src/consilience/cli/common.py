@@ -70,7 +70,7 @@ def spoken(command: Command) -> Command:
         try:
             return command(*args, **choices)
         except ConsilienceError as problem:
-            raise Refusal(str(problem)) from problem
+            raise Refusal(_as_options(str(problem))) from problem
         except OSError as problem:
             if problem.filename is None:  # a closed pipe, which click knows how to treat
                 raise
@@ -80,6 +80,26 @@ def spoken(command: Command) -> Command:
             sys.exit(130)
 
     return wrapped  # type: ignore[return-value]
+
+
+AS_OPTIONS = {
+    "gaps=cs.AvailableCases()": "--gaps available",
+    "gaps=cs.EM()": "--gaps em",
+    "cs.VariationalBayes()": "--gaps vb",
+    "cs.PNAL()": "--score pnal",
+    "cs.NAL()": "--score nal",
+    "cs.BIC()": "--score bic",
+    "cs.BDeu()": "--score bdeu",
+    "logistic=True": "--logistic",
+    "discretize=": "--discretize",
+}
+"""What the library advises in Python, and how it is said here."""
+
+
+def _as_options(message: str) -> str:
+    for python, option in AS_OPTIONS.items():
+        message = message.replace(python, option)
+    return message
 
 
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
