@@ -6,7 +6,7 @@ from scipy.stats import chi2, chi2_contingency, kstest
 
 import consilience as cs
 from consilience.data.variable import Schema
-from consilience.errors import InputError
+from consilience.errors import DataError, InputError
 from consilience.incomplete.assessment import NETWORK
 
 DAG = cs.DAG([("a", "b"), ("a", "c"), ("b", "d")])
@@ -136,8 +136,6 @@ def test_sources_whose_rows_weigh_nothing_say_nothing():
     ]
     assert by[0] == by[1]
     assert any(against == NETWORK and t.degrees_of_freedom for (_, against), t in by[0].items())
-    nothing = cs.Table(schema, table.columns, source, np.zeros(table.n_rows))
-    assert {t.degrees_of_freedom for t in cs.assess_gaps(nothing, NET).tests} == {0}
 
 
 def test_the_text_says_what_can_and_what_cannot_be_known():
@@ -146,8 +144,8 @@ def test_the_text_says_what_can_and_what_cannot_be_known():
     assert "depend on 'a'" in clear
     assert clear.endswith("(MNAR) cannot be tested.")
     whole = cs.assess_gaps(NET.sample(50, seed=1))
-    assert whole.tests == ()
-    assert str(whole).startswith("Nothing in 0 tests speaks against")
+    assert (whole.tests, whole.incomplete, whole.is_mcar) == ((), (), True)
+    assert str(whole) == "There are no gaps."
     frame = cs.assess_gaps(cut(cs.MCAR(0.3), 1)).to_frame()
     assert list(frame.columns)[:2] == ["variable", "against"]
 
@@ -155,5 +153,43 @@ def test_the_text_says_what_can_and_what_cannot_be_known():
 def test_bad_input_to_an_assessment_is_refused():
     with pytest.raises(InputError, match="must be a Table"):
         cs.assess_gaps({})  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="level must lie"):
-        cs.assess_gaps(NET.sample(5, seed=1), level=5)
+    with pytest.raises(InputError, match=r"net must be a Network .* got a str"):
+        cs.assess_gaps(NET.sample(5, seed=1), "x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", [5, 2, "x", None, float("nan"), 0.0], ids=repr)
+def test_a_level_is_a_number_between_zero_and_one(level):
+    with pytest.raises(InputError, match="level must lie between 0 and 1, got") as caught:
+        cs.assess_gaps(NET.sample(5, seed=1), level=level)
+    assert caught.value.culprits == {"parameter": "level"}
+
+
+def test_a_network_of_other_variables_is_refused():
+    with pytest.raises(InputError, match=r"its nodes 'a', 'b', 'c'.* are none of 'z'"):
+        cs.assess_gaps(cs.read({"z": ["u", None]}), NET)
+
+
+def test_tables_without_rows_or_weight_are_not_assessed():
+    rows = cs.read({"x": ["a", None], "n": [0, 0]}, weight="n")
+    with pytest.raises(DataError, match="2 rows that all have the weight 0"):
+        cs.assess_gaps(rows)
+    with pytest.raises(DataError, match="without rows"):
+        cs.assess_gaps(rows.take([]))
+
+
+def test_a_column_without_any_value_is_named():
+    empty = cs.read({"x": ["a", "b"], "cough": [None, None]})
+    alone = cs.assess_gaps(empty)
+    assert (alone.incomplete, alone.unmeasured) == ((), ("cough",))
+    assert str(alone).startswith("No row has a value of 'cough'.\nThere are no other gaps")
+    some = cs.assess_gaps(
+        cs.read({"x": ["a", None] * 9, "y": ["u", "v"] * 9, "cough": [None] * 18})
+    )
+    assert (some.incomplete, some.unmeasured) == (("x",), ("cough",))
+    assert "No row has a value of 'cough'." in str(some)
+
+
+def test_values_and_gaps_of_rows_of_weight_zero_do_not_count():
+    rows = cs.read({"x": ["a", None, None], "y": ["u", "v", None], "n": [0, 1, 0]}, weight="n")
+    found = cs.assess_gaps(rows)
+    assert (found.tests, found.incomplete, found.unmeasured) == ((), (), ("x",))

@@ -184,6 +184,50 @@ def test_the_record_says_what_was_done():
     assert record.n_rows == {"a": 60.0, "b": 60.0}
 
 
+def test_the_record_says_that_sources_are_pooled_and_how_they_are_not():
+    rows = cs.read({name: gappy(seed=1).to_frame() for name in "pqr"}, source="F")
+    options = {"draws": 10, "warmup": 10, "seed": 1}
+    told = "The tables are pooled over the 3 sources; cs.Separate(...) keeps them apart."
+    assert cs.augment(ARC, rows, **options).network.record.notes[-1] == told
+    others = [
+        cs.augment(ARC, rows, cs.Separate(cs.Dirichlet()), **options),
+        cs.augment(cs.DAG([("F", "a"), ("a", "b")]), rows, **options),
+        cs.augment(ARC, gappy(), **options),
+    ]
+    assert not any("pooled" in note for one in others for note in one.network.record.notes)
+
+
+def test_the_record_names_what_is_pooled_if_only_some_is():
+    dag, rows = regression_rows(0.0)
+    both = cs.read({name: rows.to_frame() for name in "pq"}, source="F")
+    options = {"draws": 10, "warmup": 10, "seed": 1}
+    apart = cs.Separate(cs.NormalInverseGamma())
+    some = cs.augment(dag, both, cs.Dirichlet(), gaussian=apart, **options)
+    assert "The distributions of 'kind' are pooled over the 2" in some.network.record.notes[-1]
+    every = cs.augment(dag, both, **options)
+    assert "The distributions are pooled over the 2 sources" in every.network.record.notes[-1]
+
+
+@pytest.mark.parametrize("arc", [("ill", "cough"), ("cough", "ill")], ids=["as child", "as parent"])
+def test_a_column_that_nobody_measured_is_refused_by_name(arc):
+    rows = cs.read({"ill": ["yes", "no"] * 20, "cough": [None] * 40})
+    with pytest.raises(DataError, match="no row has a value of 'cough'") as caught:
+        cs.augment(cs.DAG([arc]), rows)
+    assert caught.value.culprits == {"variable": "cough"}
+
+
+def test_a_column_measured_in_rows_of_weight_zero_only_is_refused_by_name():
+    rows = cs.read({"x": [0.5, None, None], "n": [0, 1, 1]}, weight="n")
+    with pytest.raises(DataError, match="no row has a value of 'x'"):
+        cs.augment(cs.DAG(nodes=["x"]), rows)
+
+
+def test_an_unmeasured_column_whose_states_are_named_has_its_prior():
+    rows = cs.read({"cough": [None] * 4}, states={"cough": ["yes", "no"]})
+    story = cs.augment(cs.DAG(nodes=["cough"]), rows, cs.Dirichlet(per_cell=2), seed=1)
+    assert story.network["cough"].table == pytest.approx([0.5, 0.5], abs=0.05)
+
+
 def test_progress_is_told_in_rising_shares():
     told = []
     cs.augment(ARC, gappy(), draws=50, seed=1, progress=lambda done, what: told.append(done))
@@ -204,8 +248,9 @@ def test_bad_input_is_named():
         cs.augment(cs.DAG([("a", "c")]), rows)
     with pytest.raises(InputError, match="must be a DAG"):
         cs.augment("[a]", rows)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="must be a Table"):
-        cs.augment(ARC, {})  # type: ignore[arg-type]
+    for what in ({}, "x", rows.to_frame(), None):
+        with pytest.raises(InputError, match=f"rows must be a Table, got a {type(what).__name__}"):
+            cs.augment(ARC, what)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="draws must be a whole number of at least 4"):
         cs.augment(ARC, rows, draws=3)
     with pytest.raises(InputError, match="estimator must be a choice"):

@@ -140,8 +140,11 @@ def test_names_that_cannot_be_ordered_are_refused():
         cs.canonical(net, ["kinds"])
     with pytest.raises(InputError, match="'kind' is hidden itself"):
         cs.canonical(net, ["kind"], by="kind")
-    with pytest.raises(InputError, match="list of names"):
-        cs.canonical(net, "kind")
+    for hidden in ("kind", 5, None):
+        with pytest.raises(InputError, match=f"list of names, got {hidden!r}"):
+            cs.canonical(net, hidden)
+    with pytest.raises(InputError, match="net must be a Network, got a str"):
+        cs.canonical("x", ["kind"])
     wide = cs.Network.of(
         [cs.LinearGaussian(cs.Variable("w"), (), 0.0, np.zeros(0), 1.0), *net.tables.values()]
     )

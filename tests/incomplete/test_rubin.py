@@ -51,6 +51,12 @@ def test_answers_that_agree_have_lost_nothing():
     assert float(pooled.high) == pytest.approx(0.5 + 0.2 * stats.norm.ppf(0.975))
 
 
+def test_answers_that_all_but_agree_have_no_end_of_degrees_of_freedom():
+    pooled = cs.pool_answers([0.0, 5.684947418529393e-79], [1.0, 1.0])
+    assert np.isinf(pooled.degrees_of_freedom)
+    assert pooled.high == pytest.approx(1.959964)
+
+
 def test_certain_answers_have_an_interval_of_length_zero():
     pooled = cs.pool_answers([1.0, 1.0], [0.0, 0.0])
     assert (float(pooled.low), float(pooled.high)) == (1.0, 1.0)
@@ -83,7 +89,15 @@ def test_arrays_are_pooled_entry_by_entry():
 
 @pytest.mark.parametrize(
     ("answers", "variances", "said"),
-    [([1.0], [1.0], "at least two"), ([1.0, 2.0], [1.0], "shapes"), ([1, 2], [1, -1], "zero")],
+    [
+        ([1.0], [1.0], "at least two"),
+        ([1.0, 2.0], [1.0], "shapes"),
+        ([1, 2], [1, -1], "zero"),
+        (["a", "b"], [1, 1], r"answers must be numbers, .* got \['a', 'b'\]"),
+        ([1, 2], ["1", "1"], "variances must be numbers"),
+        ([[1.0], [1.0, 2.0]], [1, 1], "answers must be numbers, or arrays of one shape"),
+        (None, [1, 1], "answers must be numbers, .* got None"),
+    ],
 )
 def test_what_cannot_be_pooled_is_refused(answers, variances, said):
     with pytest.raises(InputError, match=said):
@@ -107,3 +121,48 @@ def test_networks_without_a_posterior_are_refused():
         cs.pool_queries([net, net], lambda one: one.query("x"))
     with pytest.raises(InputError, match="must be Networks"):
         cs.pool_queries([1, 2], lambda one: one)  # type: ignore[list-item]
+
+
+FITTED = cs.fit(cs.DAG(nodes=["x"]), cs.read({"x": ["a", "b"]}))
+
+
+@pytest.mark.parametrize("level", ["x", 2, None, 1.0], ids=repr)
+def test_the_level_of_an_interval_is_a_number_between_zero_and_one(level):
+    with pytest.raises(InputError, match=r"^pool_answers: level must lie between 0 and 1, got"):
+        cs.pool_answers([1.0, 2.0], [1.0, 1.0], level=level)
+    with pytest.raises(InputError, match=r"^pool_queries: level must lie between 0 and 1, got"):
+        cs.pool_queries([FITTED, FITTED], lambda net: net.query("x"), level=level)
+
+
+@pytest.mark.parametrize(
+    ("networks", "said"),
+    [(FITTED, "a single one"), ([FITTED], "1"), ([], "0"), (5, "5"), ("ab", "a str")],
+    ids=["network", "one", "none", "number", "text"],
+)
+def test_queries_are_pooled_over_several_networks(networks, said):
+    with pytest.raises(InputError, match=rf"at least two completed tables, got {said}\.$"):
+        cs.pool_queries(networks, lambda net: net.query("x"))
+
+
+def test_networks_may_come_one_by_one():
+    pooled = cs.pool_queries(iter([FITTED, FITTED]), lambda net: net.query("x"), seed=1)
+    assert pooled.n_tables == 2
+
+
+def test_a_question_is_a_function():
+    with pytest.raises(InputError, match="ask must be a function that takes a network, got 'ill'"):
+        cs.pool_queries([FITTED, FITTED], "ill")
+
+
+@pytest.mark.parametrize(
+    "answer", ["0.5", {"a": 0.5}, None, [[1.0], [1.0, 2.0]]], ids=["text", "dict", "none", "ragged"]
+)
+def test_an_answer_is_made_of_numbers(answer):
+    with pytest.raises(InputError, match="ask must give a number, an array of numbers or a Factor"):
+        cs.pool_queries([FITTED, FITTED], lambda _: answer)
+
+
+def test_answers_have_one_shape():
+    lengths = iter(range(1, 1000))
+    with pytest.raises(InputError, match=r"answers of one shape, got the shapes \(1,\) and \(2,\)"):
+        cs.pool_queries([FITTED, FITTED], lambda _: np.ones(next(lengths)))

@@ -210,8 +210,25 @@ def test_an_interrupt_of_the_first_number_is_passed_on(monkeypatch):
         ((BETWEEN, "H", [0]), InputError, "at least 1"),
         ((cs.DAG([("u", "x")], nodes=["H"]), "H", 2), GraphError, "no arcs"),
         (("[H]", "H", 2), InputError, "must be a DAG"),
+        ((BETWEEN, "H", 2.0), InputError, r"numbers must be a whole number or several.*got 2\.0"),
+        ((BETWEEN, "H", None), InputError, "numbers must be a whole number or several.*got None"),
+        ((BETWEEN, "H", "2"), InputError, "numbers must be a whole number or several.*got '2'"),
+        ((BETWEEN, "H", [1, 2.0]), InputError, r"whole number of at least 1, got 2\.0"),
+        ((BETWEEN, "H", True), InputError, "whole number of at least 1, got True"),
     ],
-    ids=["unknown", "observed", "none", "zero", "alone", "text"],
+    ids=[
+        "unknown",
+        "observed",
+        "none",
+        "zero",
+        "alone",
+        "text",
+        "fraction",
+        "nothing",
+        "digits",
+        "fractions",
+        "truth",
+    ],
 )
 def test_questions_that_have_no_answer_are_refused(arguments, kind, message):
     table = cs.read({name: ["a", "b"] for name in "uvxyz"})
@@ -230,3 +247,78 @@ def test_other_refusals():
         cs.latent_classes(table, 2, features=["x"], criterion=cs.BDeu())
     with pytest.raises(InputError, match="2 rows cannot be split into 5"):
         cs.latent_classes(table, 2, features=["x"], criterion=cs.CrossValidated(folds=5))
+
+
+SMALL = cs.read({"x": ["a", "b"], "ill": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [("x", "str"), (SMALL.to_frame(), "DataFrame"), (None, "NoneType")],
+    ids=["text", "frame", "none"],
+)
+def test_what_is_no_table_is_refused_with_how_to_make_one(table, kind):
+    said = rf"table must be a Table, got a {kind}; cs\.read"
+    with pytest.raises(InputError, match=f"latent_classes: {said}"):
+        cs.latent_classes(table, 2)
+    with pytest.raises(InputError, match=f"hidden_states: {said}"):
+        cs.hidden_states(BETWEEN, table, "H", 2)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "message"),
+    [
+        (2.5, r"n_classes must be a whole number or several, such as .*got 2\.5"),
+        (None, "n_classes must be a whole number or several, such as .*got None"),
+        ("2", "n_classes must be a whole number or several, such as .*got '2'"),
+        ([1, 0], "n_classes must be a whole number of at least 1, got 0"),
+        ([], "there is no number to try"),
+    ],
+    ids=["fraction", "none", "text", "zero", "empty"],
+)
+def test_wrong_numbers_of_classes_are_told_in_the_words_of_the_caller(n_classes, message):
+    with pytest.raises(InputError, match=f"^latent_classes: {message}") as caught:
+        cs.latent_classes(SMALL, n_classes)
+    assert caught.value.culprits == {"parameter": "n_classes"}
+
+
+def test_numbers_of_states_can_be_numbers_of_numpy():
+    asked = [cs.latent_classes(SMALL, n).tried for n in (np.int64(1), np.array([1, 2]))]
+    assert [[one.n_states for one in tried] for tried in asked] == [[1], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ("ill", "'ill' is a column of the table; the hidden node needs a name that is no column"),
+        ("F", "'F' is the source of the table; the hidden node needs a name"),
+        (5, r"node must be a name \(text that is not empty\), got 5"),
+        ("", "node must be a name"),
+    ],
+    ids=["column", "source", "number", "empty"],
+)
+def test_the_hidden_class_needs_a_name_of_its_own(node, message):
+    rows = cs.read({"p": SMALL.to_frame(), "q": SMALL.to_frame()}, source="F")
+    with pytest.raises(InputError, match=f"^latent_classes: {message}"):
+        cs.latent_classes(rows, 2, features=["x"], node=node)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (["x", "ill", "x"], "features repeats 'x'"),
+        (5, "features must be a list of names, got 5"),
+        ("x", "features must be a list of names, got 'x'"),
+    ],
+    ids=["repeated", "number", "text"],
+)
+def test_features_are_a_list_of_different_names(features, message):
+    with pytest.raises(InputError, match=f"^latent_classes: {message}"):
+        cs.latent_classes(SMALL, 2, features=features)
+
+
+def test_a_feature_that_nobody_measured_is_not_called_continuous():
+    rows = cs.read({"x": ["a", "b"], "cough": [None, None]})
+    with pytest.raises(InputError, match="no row has a value of 'cough'") as caught:
+        cs.latent_classes(rows, 2)
+    assert "discretize" not in str(caught.value)

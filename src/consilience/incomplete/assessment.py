@@ -37,7 +37,7 @@ from scipy.special import chdtrc, fdtrc
 from consilience import _check
 from consilience._typing import Bools, Floats, Integers
 from consilience.data.table import Table
-from consilience.errors import InputError
+from consilience.errors import DataError, InputError
 from consilience.network.network import Network
 
 if TYPE_CHECKING:
@@ -87,10 +87,16 @@ class GapAssessment:
         By rising p-value.
     level
         The chance of any false rejection, if all gaps fall completely at random.
+    incomplete
+        The variables that some rows have and others lack.
+    unmeasured
+        The variables that no row has a value of; there is nothing to compare their gaps with.
     """
 
     tests: tuple[GapTest, ...]
     level: float
+    incomplete: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
 
     @property
     def rejected(self) -> tuple[GapTest, ...]:
@@ -109,8 +115,12 @@ class GapAssessment:
         return pandas.DataFrame({n: [getattr(t, n) for t in self.tests] for n in names})
 
     def __str__(self) -> str:
+        if not (self.tests or self.incomplete or self.unmeasured):
+            return "There are no gaps."
         n = len(self.tests)
-        if self.is_mcar:
+        if not (self.tests or self.incomplete):
+            head = "There are no other gaps, and nothing to test."
+        elif self.is_mcar:
             head = f"Nothing in {n} tests speaks against gaps completely at random (MCAR)."
         else:
             head = f"Not missing completely at random: {len(self.rejected)} of {n} tests say so."
@@ -121,7 +131,8 @@ class GapAssessment:
         if len(self.rejected) > 12:
             lines.append(f"  and {len(self.rejected) - 12} more")
         tail = "Whether gaps depend on the lost values themselves (MNAR) cannot be tested."
-        return "\n".join([head, *lines, tail])
+        empty = [f"No row has a value of {_check.listed(self.unmeasured)}."]
+        return "\n".join([*(empty if self.unmeasured else ()), head, *lines, tail])
 
 
 def assess_gaps(table: Table, net: Network | None = None, *, level: float = 0.05) -> GapAssessment:
@@ -137,6 +148,13 @@ def assess_gaps(table: Table, net: Network | None = None, *, level: float = 0.05
     level
         The chance of any false rejection.
 
+    Raises
+    ------
+    InputError
+        If the network has no variable of the table.
+    DataError
+        If there are no rows, or none with a positive weight.
+
     Examples
     --------
     >>> import consilience as cs
@@ -146,12 +164,15 @@ def assess_gaps(table: Table, net: Network | None = None, *, level: float = 0.05
       gaps of 'test' depend on 'sick' (p 1.1e-14)
     Whether gaps depend on the lost values themselves (MNAR) cannot be tested.
     """
-    if not isinstance(table, Table):
-        raise InputError(f"table must be a Table, got a {type(table).__name__}: cs.read(...).")
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")
-    tests = sorted(_tests(_Rows.of(table), net), key=lambda test: test.p_value)
-    return GapAssessment(tuple(_holm(tests)), level)
+    _check_table(table)
+    _check_network(table, net)
+    if not (isinstance(level, float | np.floating) and 0 < level < 1):
+        raise InputError(
+            f"assess_gaps: level must lie between 0 and 1, got {level!r}.", parameter="level"
+        )
+    rows = _Rows.of(table)
+    tests = sorted(_tests(rows, net), key=lambda test: test.p_value)
+    return GapAssessment(tuple(_holm(tests)), float(level), rows.incomplete, rows.unmeasured)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +198,18 @@ class _Rows:
             np.ones(n_rows) if table.weights is None else table.weights.astype(np.float64),
         )
 
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """The variables that some rows have and others lack; rows of weight zero do not count."""
+        counted = self.weights > 0
+        n_rows = int(counted.sum())
+        return tuple(x for x, gap in self.gaps.items() if 0 < gap[counted].sum() < n_rows)
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The variables that no row has a value of."""
+        return tuple(x for x, gap in self.gaps.items() if gap[self.weights > 0].all())
+
     def states(self, name: str) -> Integers:
         """Codes of a column, -1 for gaps; of a continuous one the quarter of its known values."""
         column = self.table.columns[name]
@@ -188,10 +221,42 @@ class _Rows:
         return np.where(self.gaps[name], -1, np.searchsorted(cuts, column, side="right"))
 
 
+def _check_table(table: Table) -> None:
+    if not isinstance(table, Table):
+        raise InputError(
+            f"assess_gaps: table must be a Table, got a {type(table).__name__}; cs.read(...) makes "
+            "one.",
+            parameter="table",
+        )
+    if table.n_rows == 0:
+        raise DataError("gaps cannot be assessed in a table without rows.")
+    if table.total_weight == 0:
+        raise DataError(
+            f"gaps cannot be assessed in {table.n_rows:,} rows that all have the weight 0. Some "
+            "row must have a positive weight."
+        )
+
+
+def _check_network(table: Table, net: Network | None) -> None:
+    if net is None:
+        return
+    if not isinstance(net, Network):
+        raise InputError(
+            "assess_gaps: net must be a Network of the table's variables, or None, got a "
+            f"{type(net).__name__}.",
+            parameter="net",
+        )
+    if not set(net.variables) & set(table.variables):
+        raise InputError(
+            "assess_gaps: net must have variables of the table, but its nodes "
+            f"{_check.listed(net.variables)} are none of {_check.listed(table.variables)}.",
+            parameter="net",
+        )
+
+
 def _tests(rows: _Rows, net: Network | None) -> Iterator[GapTest]:
-    incomplete = [name for name, gap in rows.gaps.items() if 0 < gap.sum() < rows.table.n_rows]
     everywhere = np.zeros(rows.table.n_rows, np.int64)
-    for x in incomplete:
+    for x in rows.incomplete:
         if len(rows.table.sources) > 1:
             yield _independence(rows, x, str(rows.table.source), rows.sources, everywhere)
         for y in rows.table.variables:

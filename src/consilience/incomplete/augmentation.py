@@ -14,7 +14,7 @@ of the American Statistical Association 82.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -215,7 +215,8 @@ def augment(
         If an estimator has no conjugate prior, as maximum likelihood and the hierarchies; if a
         discrete node has continuous parents.
     DataError
-        If there are no rows, or none with a positive weight; if a weight is no whole number.
+        If there are no rows, or none with a positive weight; if a weight is no whole number; if no
+        row has a value of a continuous node.
 
     Examples
     --------
@@ -247,7 +248,8 @@ def augment(
     means = sum((mean for _, mean in found), np.zeros(drawn.shape[2])) / chains
     regressor = "" if sweeper.net.is_discrete else f", gaussian={_regressor(gaussian, chosen)!r}"
     method = f"augment({chosen!r}{regressor})"
-    return _told(sweeper, drawn, means, method, plan, float(rows.total_weight))
+    notes = _notes_on_sources(dag, rows, sweeper.net)
+    return _told(sweeper, drawn, means, method, plan, float(rows.total_weight), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +276,12 @@ def _check_input(dag: DAG, rows: Table, estimator: Estimator) -> None:
     if not isinstance(dag, DAG):
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
     if not isinstance(rows, Table):
-        raise InputError(f"rows must be a Table, got a {type(rows).__name__}: cs.read(...).")
+        raise InputError(
+            f"augment: rows must be a Table, got a {type(rows).__name__}; cs.read(...) makes one.",
+            parameter="rows",
+        )
+    _check_rows(dag, rows)
     for node in dag.nodes:
-        if node not in rows.schema:
-            _check.unknown("variable", node, rows.variables)
         if kind_of(dag, rows.schema, node) == "logistic":
             raise InputError(
                 f"augment: the discrete node {node!r} has continuous parents, and no conjugate "
@@ -289,6 +293,12 @@ def _check_input(dag: DAG, rows: Table, estimator: Estimator) -> None:
             f"estimator must be a choice such as cs.Dirichlet(), got {estimator!r}.",
             parameter="estimator",
         )
+
+
+def _check_rows(dag: DAG, rows: Table) -> None:
+    for node in dag.nodes:
+        if node not in rows.schema:
+            _check.unknown("variable", node, rows.variables)
     if rows.n_rows == 0:
         raise DataError("parameters cannot be drawn given a table without rows.")
     if rows.total_weight == 0:
@@ -297,6 +307,19 @@ def _check_input(dag: DAG, rows: Table, estimator: Estimator) -> None:
             "Some row must have a positive weight."
         )
     check_whole_weights("augment", rows)
+    _check_measured(dag, rows)
+
+
+def _check_measured(dag: DAG, rows: Table) -> None:
+    """Refuse a continuous node without values: nothing says where they lie, not even the prior."""
+    counted = slice(None) if rows.weights is None else rows.weights > 0
+    for node in dag.nodes:
+        if rows.schema[node].is_continuous and np.isnan(rows.columns[node][counted]).all():
+            raise DataError(
+                f"augment: no row has a value of {node!r}. Leave it out of the graph; if it is "
+                f"discrete, name its states: cs.read(..., states={{{node!r}: [...]}}).",
+                variable=node,
+            )
 
 
 def _sweeper(
@@ -338,8 +361,29 @@ def _chain(
     return kept, means / plan.draws
 
 
+def _notes_on_sources(dag: DAG, rows: Table, net: Network) -> list[str]:
+    """What is pooled over several sources by the choice of the priors, not by the graph."""
+    if len(rows.sources) < 2 or rows.source in dag.nodes:
+        return []
+    pooled = [node for node in dag.nodes if rows.source not in net[node].parents]
+    if not pooled:
+        return []
+    what = "tables" if net.is_discrete else "distributions"
+    of = "" if len(pooled) == len(dag.nodes) else f" of {_check.listed(pooled)}"
+    return [
+        f"The {what}{of} are pooled over the {len(rows.sources)} sources; cs.Separate(...) keeps "
+        "them apart."
+    ]
+
+
 def _told(
-    sweeper: Sweeper, drawn: Floats, means: Floats, method: str, plan: _Plan, n_rows: float
+    sweeper: Sweeper,
+    drawn: Floats,
+    means: Floats,
+    method: str,
+    plan: _Plan,
+    n_rows: float,
+    notes_on_sources: Sequence[str],
 ) -> Augmentation:
     draws, mean = sweeper.split(drawn), sweeper.split(means)
     ratios = {name: r_hat(values) for name, values in draws.items()}
@@ -350,6 +394,7 @@ def _told(
         f"after {plan.warmup:,} sweeps, thinned by {plan.thin}; largest R-hat {worst:.3f}, "
         f"{verdict}.",
         "Missing values were taken to be missing at random; that cannot be tested.",
+        *notes_on_sources,
     )
     prior = sweeper.net
     local = {

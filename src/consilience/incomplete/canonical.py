@@ -68,7 +68,14 @@ def canonical(net: Network, hidden: Iterable[str], *, by: str | None = None) -> 
     >>> net["kind"].table.tolist(), net["sign"].table.tolist()
     ([0.7, 0.3], [[0.0, 1.0], [1.0, 0.0]])
     """
-    _check.names("canonical", hidden=hidden)
+    if not isinstance(net, Network):
+        raise InputError(
+            f"canonical: net must be a Network, got a {type(net).__name__}.", parameter="net"
+        )
+    if isinstance(hidden, str) or not isinstance(hidden, Iterable):
+        raise InputError(
+            f"canonical: hidden must be a list of names, got {hidden!r}.", parameter="hidden"
+        )
     names = list(hidden)
     _check.known("node", names, net.variables)
     for name in names:

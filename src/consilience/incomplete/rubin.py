@@ -26,7 +26,8 @@ Small-sample degrees of freedom with multiple imputation. Biometrika 86.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,10 +119,9 @@ def pool_answers(
     >>> print(pooled)
     5 (95 % interval 1.153 to 8.847; 3 tables, 81 % of the information missing)
     """
-    values, squares = np.asarray(answers, np.float64), np.asarray(variances, np.float64)
+    values, squares = _numbers("answers", answers), _numbers("variances", variances)
     _check_answers(values, squares)
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")
+    _check_level("pool_answers", level)
     m = len(values)
     within, between = squares.mean(axis=0), values.var(axis=0, ddof=1)
     added = (1 + 1 / m) * between
@@ -182,15 +182,21 @@ def pool_queries(
     (True, True)
     """
     _check.whole("pool_queries", at_least=2, n_draws=n_draws)
-    for net in networks:
-        if not isinstance(net, Network):
-            raise InputError(f"networks must be Networks, got a {type(net).__name__}.")
+    _check_level("pool_queries", level)
+    fitted = _checked_networks(networks)
+    if not callable(ask):
+        raise InputError(
+            f"pool_queries: ask must be a function that takes a network, got {ask!r}; for example "
+            'lambda net: net.query("node").',
+            parameter="ask",
+        )
     rng = _check.generator(seed)
     answers, variances = [], []
-    for net in networks:
-        answers.append(_number(ask(net)))
-        drawn = np.stack([_number(ask(one)) for one in draws(net, n_draws, seed=rng)])
-        variances.append(drawn.var(axis=0, ddof=1))
+    for net in fitted:
+        answers.append(_answer(ask(net)))
+        drawn = [_answer(ask(one)) for one in draws(net, n_draws, seed=rng)]
+        _check_shapes([answers[0], answers[-1], *drawn])
+        variances.append(np.stack(drawn).var(axis=0, ddof=1))
     return pool_answers(answers, variances, level=level, degrees_of_freedom=degrees_of_freedom)
 
 
@@ -202,7 +208,9 @@ def _degrees(share: Floats, m: int, complete: float | None) -> Floats:
         observed = (complete + 1) / (complete + 3) * complete * (1 - share)
         rest = np.divide(1.0, observed, out=np.zeros_like(share), where=observed > 0)
         inverse = np.minimum(inverse + rest, max(1.0, 1 / complete))
-    return np.divide(1.0, inverse, out=np.full_like(share, np.inf), where=inverse > 0)
+    # The inverse of a smaller number would overflow.
+    is_finite = inverse > np.finfo(np.float64).tiny
+    return np.divide(1.0, inverse, out=np.full_like(share, np.inf), where=is_finite)
 
 
 def _check_answers(values: Floats, squares: Floats) -> None:
@@ -215,6 +223,65 @@ def _check_answers(values: Floats, squares: Floats) -> None:
         raise InputError("answers must be finite numbers, and variances zero or more.")
 
 
-def _number(answer: Any) -> Floats:
-    values = answer.values if isinstance(answer, Factor) else answer
-    return np.asarray(values, np.float64)
+def _check_level(owner: str, level: float) -> None:
+    if not (isinstance(level, float | np.floating) and 0 < level < 1):
+        raise InputError(
+            f"{owner}: level must lie between 0 and 1, got {level!r}.", parameter="level"
+        )
+
+
+def _checked_networks(networks: Any) -> list[Network]:
+    advice = "networks must be Networks, one for each of at least two completed tables"
+    if isinstance(networks, Network) or not isinstance(networks, Iterable):
+        what = "a single one" if isinstance(networks, Network) else repr(networks)
+        raise InputError(f"pool_queries: {advice}, got {what}.", parameter="networks")
+    fitted = list(networks)
+    for net in fitted:
+        if not isinstance(net, Network):
+            raise InputError(
+                f"pool_queries: {advice}, got a {type(net).__name__}.", parameter="networks"
+            )
+    if len(fitted) < 2:
+        raise InputError(f"pool_queries: {advice}, got {len(fitted)}.", parameter="networks")
+    return fitted
+
+
+def _check_shapes(answers: Sequence[Floats]) -> None:
+    shapes = list(dict.fromkeys(answer.shape for answer in answers))
+    if len(shapes) > 1:
+        raise InputError(
+            "pool_queries: ask must give answers of one shape, got the shapes "
+            f"{shapes[0]} and {shapes[1]}.",
+            parameter="ask",
+        )
+
+
+def _numbers(name: str, given: npt.ArrayLike) -> Floats:
+    values = _array(given)
+    if values is None:
+        raise InputError(
+            f"pool_answers: {name} must be numbers, or arrays of one shape, for each table, got "
+            f"{reprlib.repr(given)}.",
+            parameter=name,
+        )
+    return values
+
+
+def _answer(given: Any) -> Floats:
+    values = _array(given.values if isinstance(given, Factor) else given)
+    if values is None:
+        raise InputError(
+            "pool_queries: ask must give a number, an array of numbers or a Factor, got "
+            f"{reprlib.repr(given)}.",
+            parameter="ask",
+        )
+    return values
+
+
+def _array(given: Any) -> Floats | None:
+    """Numbers as an array, None if they are none or have no common shape."""
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        return None
+    return values.astype(np.float64) if values.dtype.kind in "biuf" else None

@@ -17,6 +17,9 @@ models. Biometrika 61.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NoReturn
+
+import numpy as np
 
 from consilience import _check
 from consilience._typing import Seed
@@ -24,7 +27,7 @@ from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM
-from consilience.latent.states import Criterion, HiddenStates, hidden_states
+from consilience.latent.states import Criterion, HiddenStates, hidden_states, numbers_to_try
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.structure.searches.task import Progress
 
@@ -56,7 +59,7 @@ def latent_classes(
     features
         Discrete variables that tell the class; all of the table if not given.
     node
-        What the hidden class is called; no column of the table.
+        What the hidden class is called; no column of the table, nor its source.
     criterion, estimator, choice, seed, progress
         As in :func:`hidden_states`.
 
@@ -69,18 +72,15 @@ def latent_classes(
     >>> found.n_states, found.network["class"].table.round(2).tolist()
     (2, [0.66, 0.34])
     """
-    _check.names("latent_classes", features=() if features is None else features)
-    names = list(table.variables if features is None else features)
-    _check.known("variable", names, table.variables)
-    if not names:
-        raise InputError("latent_classes: there are no features.", parameter="features")
-    for name in names:
-        if table.variables[name].is_continuous:
-            raise InputError(
-                f"latent_classes: the feature {name!r} is continuous; classes are told by discrete "
-                "features. Read it with discretize=, or leave it out: features=[...].",
-                variable=name,
-            )
+    if not isinstance(table, Table):
+        raise InputError(
+            f"latent_classes: table must be a Table, got a {type(table).__name__}; cs.read(...) "
+            "makes one.",
+            parameter="table",
+        )
+    asked = numbers_to_try("latent_classes", n_classes=n_classes)
+    _check_node(table, node)
+    names = _features(table, features)
     arcs = [(node, name) for name in names]
     if table.source is not None and len(table.sources) > 1:
         arcs.insert(0, (table.source, node))
@@ -88,10 +88,63 @@ def latent_classes(
         DAG(arcs),
         table,
         node,
-        n_classes,
+        asked,
         criterion=criterion,
         estimator=estimator,
         choice=choice,
         seed=seed,
         progress=progress,
+    )
+
+
+def _check_node(table: Table, node: str) -> None:
+    if not (isinstance(node, str) and node):
+        raise InputError(
+            f"latent_classes: node must be a name (text that is not empty), got {node!r}.",
+            parameter="node",
+        )
+    if node in table.schema:
+        what = "the source" if node == table.source else "a column"
+        raise InputError(
+            f"latent_classes: {node!r} is {what} of the table; the hidden node needs a name that "
+            "is no column and not the source: node=...",
+            parameter="node",
+        )
+
+
+def _features(table: Table, features: Iterable[str] | None) -> list[str]:
+    """The names of the features, all of them discrete columns."""
+    if isinstance(features, str) or not (features is None or isinstance(features, Iterable)):
+        raise InputError(
+            f"latent_classes: features must be a list of names, got {features!r}.",
+            parameter="features",
+        )
+    names = list(table.variables if features is None else features)
+    _check.known("variable", names, list(table.variables))
+    if not names:
+        raise InputError("latent_classes: there are no features.", parameter="features")
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if repeated:
+        raise InputError(
+            f"latent_classes: features repeats {_check.listed(repeated)}; each feature is named "
+            "once.",
+            parameter="features",
+        )
+    for name in names:
+        if table.variables[name].is_continuous:
+            _refuse_continuous(table, name)
+    return names
+
+
+def _refuse_continuous(table: Table, name: str) -> NoReturn:
+    counted = slice(None) if table.weights is None else table.weights > 0
+    if np.isnan(table.columns[name][counted]).all():
+        raise InputError(
+            f"latent_classes: no row has a value of {name!r}. Leave it out: features=[...].",
+            variable=name,
+        )
+    raise InputError(
+        f"latent_classes: the feature {name!r} is continuous; classes are told by discrete "
+        "features. Read it with discretize=, or leave it out: features=[...].",
+        variable=name,
     )

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from consilience.structure.scores.likelihood import AIC, BIC
 from consilience.structure.scores.predictive import CrossValidated
 from consilience.structure.searches.task import Clock, Progress
 
-__all__ = ["Criterion", "HiddenStates", "TriedStates", "hidden_states"]
+__all__ = ["Criterion", "HiddenStates", "TriedStates", "hidden_states", "numbers_to_try"]
 
 Criterion: TypeAlias = BIC | AIC | VariationalBayes | CrossValidated
 """What numbers of states can be judged by."""
@@ -173,13 +173,13 @@ def hidden_states(
     >>> cs.hidden_states(dag, rows, "H", [1, 2, 3]).n_states
     2
     """
-    asked = [numbers] if isinstance(numbers, int | np.integer) else list(numbers)
-    _check_question(dag, table, node, asked)
+    _check_question(dag, table, node)
+    asked = numbers_to_try("hidden_states", numbers=numbers)
     judge = BIC() if criterion is None else criterion
     if not isinstance(judge, Criterion):
         raise InputError(
-            "hidden_states: criterion must be BIC(), AIC(), VariationalBayes() or "
-            f"CrossValidated(), got {judge!r}.",
+            "criterion must be BIC(), AIC(), VariationalBayes() or CrossValidated(), got "
+            f"{judge!r}.",
             parameter="criterion",
         )
     prior = Dirichlet(ess=1) if estimator is None else estimator
@@ -199,6 +199,31 @@ def hidden_states(
     best = _best(tried, judge)
     entropy = _entropy(best.network.posteriors(table, node), table)
     return HiddenStates(best.network, node, best.n_states, judge, tuple(tried), entropy, stopped_by)
+
+
+def numbers_to_try(owner: str, **asked: Any) -> list[int]:
+    """A single number of states, or several, as a list.
+
+    Examples
+    --------
+    >>> numbers_to_try("hidden_states", numbers=2), numbers_to_try("hidden_states", numbers=(1, 3))
+    ([2], [1, 3])
+    """
+    [(parameter, given)] = asked.items()
+    if isinstance(given, int | np.integer):
+        given = [given]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(
+            f"{owner}: {parameter} must be a whole number or several, such as range(1, 9), got "
+            f"{given!r}.",
+            parameter=parameter,
+        )
+    numbers = list(given)
+    if not numbers:
+        raise InputError(f"{owner}: there is no number to try.", parameter=parameter)
+    for number in numbers:
+        _check.whole(owner, at_least=1, **{parameter: number})
+    return [int(number) for number in numbers]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,7 +307,7 @@ def _best(tried: list[TriedStates], judge: Criterion) -> TriedStates:
     finite = [one for one in tried if np.isfinite(one.value)]
     if not finite:
         raise DataError(
-            f"hidden_states: {judge!r} has the value {tried[0].value} for every number of states "
+            f"{judge!r} has the value {tried[0].value} for every number of states "
             f"({', '.join(str(one.n_states) for one in tried)}), so that none can be chosen. Use a "
             "prior with a larger ess, or another criterion such as cs.BIC()."
         )
@@ -296,9 +321,15 @@ def _entropy(posterior: Floats, table: Table) -> float:
     return float(np.average(each, weights=weights))
 
 
-def _check_question(dag: DAG, table: Table, node: str, numbers: list[int]) -> None:
+def _check_question(dag: DAG, table: Table, node: str) -> None:
     if not isinstance(dag, DAG):
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
+    if not isinstance(table, Table):
+        raise InputError(
+            f"hidden_states: table must be a Table, got a {type(table).__name__}; cs.read(...) "
+            "makes one.",
+            parameter="table",
+        )
     _check.known("node", [node], dag.nodes)
     if node in table.schema:
         raise InputError(
@@ -311,7 +342,3 @@ def _check_question(dag: DAG, table: Table, node: str, numbers: list[int]) -> No
             f"hidden_states: {node!r} has no arcs, so that no row says anything about it.",
             node=node,
         )
-    if not numbers:
-        raise InputError("hidden_states: there is no number to try.", parameter="numbers")
-    for number in numbers:
-        _check.whole("hidden_states", at_least=1, numbers=number)
