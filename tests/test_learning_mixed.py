@@ -279,3 +279,9 @@ def test_logistic_regressions_of_separate_sources_have_nothing_to_tie():
     one = cs.fit(DAG, table, plain)
     two = cs.fit(DAG, table, cs.Separate(cs.HierarchicalLogistic(0.3)))
     np.testing.assert_array_equal(one["ill"].parameters, two["ill"].parameters)
+
+
+def test_a_continuous_column_without_a_value_is_named():
+    rows = cs.read({"x": [1.5, 2.5, 3.5], "y": [None, None, None]}, continuous=["y"])
+    with pytest.raises(DataError, match="no row has a value of 'y'"):
+        cs.fit(cs.DAG([("x", "y")]), rows)

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from consilience import _check
 from consilience.data.table import Table
 from consilience.data.variable import Schema
@@ -58,6 +60,8 @@ def fit_task(
     engine = engine_of(rows)
     schema = engine.schema
     _check_graph(dag, schema)
+    if isinstance(rows, Table):
+        _check_values(dag, rows)
     source = "" if schema.source is None else schema.source.name
     kind = {node: kind_of(dag, schema, node) for node in dag.nodes if node != source}
     chosen = choices(
@@ -219,3 +223,16 @@ def _check_graph(dag: DAG, schema: Schema) -> None:
             f"{dag.parents(source)[0]!r} -> {source!r}.",
             arc=(dag.parents(source)[0], source),
         )
+
+
+def _check_values(dag: DAG, table: Table) -> None:
+    """Refuse a continuous column without any value, of which no regression can be learned."""
+    for node in dag.nodes:
+        if node not in table.variables or not table.variables[node].is_continuous:
+            continue
+        if table.n_rows and np.isnan(table.column(node)).all():
+            raise DataError(
+                f"no row has a value of {node!r}. Leave it out of the graph; or, if it has states, "
+                "say them when the table is read (states=).",
+                column=node,
+            )
