@@ -233,7 +233,7 @@ def test_heart_disease_of_four_hospitals_is_fitted_with_its_gaps(data_dir):
     continuous = ["age", "trestbps", "thalach", "oldpeak"]
     table = cs.read(frames, source="hospital", continuous=continuous, discrete=["sex", "num"])
     dag = cs.DAG.parse("[sex][age][trestbps|age][num|sex:age][thalach|age:num][oldpeak|num]")
-    net = cs.fit(dag, table)
+    net = cs.fit(dag, table, gaps=cs.AvailableCases())
     assert net.record.n_incomplete["oldpeak"] == 62
     assert net["thalach"].coefficients.max() < 0
     assert all(np.isfinite(local.parameters).all() for local in net.distributions.values())

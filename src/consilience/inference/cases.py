@@ -116,10 +116,11 @@ class Cases:
         Examples
         --------
         >>> import consilience as cs
-        >>> rows = cs.read({"x": ["a", "a", "b", None]})
-        >>> net = cs.fit(cs.DAG(nodes=["x"]), rows, cs.MLE(), gaps=cs.AvailableCases())
-        >>> Cases.of(net, rows).expected({"x": [0.5, 0.5]}).counts["x"]
-        array([2.5, 1.5])
+        >>> rows = cs.read({"x": ["a", "b", None], "y": ["c", "d", "c"]})
+        >>> net = cs.fit(cs.DAG([("x", "y")]), rows, cs.MLE())
+        >>> tables = {"x": [0.5, 0.5], "y": [[0.75, 0.25], [0.25, 0.75]]}
+        >>> Cases.of(net, rows).expected(tables).counts["x"]  # P(x = a | y = c) is 3/4
+        array([1.75, 1.25])
         """
         discrete_only("Cases", net)
         layout = Layout.of(net)
