@@ -14,6 +14,7 @@ import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.incomplete import structural_em as module
 from consilience.statistics.engines import Batches, Memory
+from consilience.structure.searches import task
 
 TRUTH = cs.DAG.parse("[a][b|a][c|a][d|b:c]")
 STATES = {"a": 2, "b": 3, "c": 2, "d": 2}
@@ -339,7 +340,8 @@ def test_the_same_seed_gives_the_same_graph_whatever_the_order_of_rows():
     assert cs.learn(table) == cs.learn(turned)
 
 
-def test_a_budget_or_an_interrupt_keeps_what_was_reached():
+def test_a_budget_or_an_interrupt_keeps_what_was_reached(monkeypatch):
+    monkeypatch.setattr(task, "SECONDS_BETWEEN_REPORTS", 0.0)
     table = rows_of()
     found = cs.search(table, seconds=1e-6)
     assert found.stopped_by == "seconds"
