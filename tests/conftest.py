@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first example of a test may compile kernels, and machines may be busy.
+settings.register_profile("consilience", deadline=None)
+settings.load_profile("consilience")
 
 
 @pytest.fixture(scope="session")
