@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,10 +243,9 @@ def test_impossible_settings_are_named():
             cs.EM(**wrong)
 
 
-@pytest.mark.skipif("CONSILIENCE_DATA" not in os.environ, reason="CONSILIENCE_DATA is not set")
-def test_asia_is_fitted_no_worse_than_by_pyagrum(tmp_path):
+def test_asia_is_fitted_no_worse_than_by_pyagrum(data_dir, tmp_path):
     gum = pytest.importorskip("pyagrum")
-    asia = cs.load(Path(os.environ["CONSILIENCE_DATA"]) / "networks" / "asia.bif")
+    asia = cs.load(data_dir / "networks" / "asia.bif")
     rows = with_holes(asia.sample(300, seed=1), 0.2, np.random.default_rng(2))
     path = tmp_path / "asia.csv"
     rows.to_frame().to_csv(path, index=False, na_rep="?")

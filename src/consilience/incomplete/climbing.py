@@ -30,7 +30,7 @@ import numpy as np
 from consilience._typing import Floats
 from consilience.inference.layout import Layout
 
-__all__ = ["Climb", "Expectation", "Problem", "climb"]
+__all__ = ["Climb", "Expectation", "Problem", "climb", "extrapolated"]
 
 SLOWEST = 0.999
 """Rates above it are taken for it."""
@@ -171,16 +171,23 @@ def _leap_of_rest(problem: Problem, at: Climb) -> None:
 
 
 def _extrapolated(layout: Layout, start: Floats, first: Floats, second: Floats) -> Floats | None:
-    """Where the two steps lead if they go on so; None if that is no further than the second."""
+    """Where the two steps lead, as tables; None if that is no further than the second."""
+    there = extrapolated(start, first, second)
+    if there is None:
+        return None
+    there = np.where(there > 0.0, there, 0.1 * second)
+    return there / layout.row_sums(there)
+
+
+def extrapolated(start: Floats, first: Floats, second: Floats) -> Floats | None:
+    """Where two steps lead if they go on so; None if that is no further than the second."""
     step = first - start
     bend = second - first - step
     length, bending = float(np.linalg.norm(step)), float(np.linalg.norm(bend))
     if bending == 0.0 or length <= bending:
         return None
     alpha = -length / bending
-    there = start - 2.0 * alpha * step + alpha**2 * bend
-    there = np.where(there > 0.0, there, 0.1 * second)
-    return there / layout.row_sums(there)
+    return start - 2.0 * alpha * step + alpha**2 * bend
 
 
 def _objective(problem: Problem, theta: Floats, log_likelihood: float) -> float:

@@ -16,9 +16,9 @@ Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,13 @@ from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb, Problem, climb
 from consilience.incomplete.hidden import Hidden, with_hidden
 from consilience.incomplete.mixed_em import MixedClimb, climb_mixed
+from consilience.incomplete.restarts import (
+    all_starts,
+    ended_by,
+    never_recorded,
+    note_on_hidden,
+    number_of_starts,
+)
 from consilience.incomplete.starts import (
     check_start,
     first_tables,
@@ -51,11 +58,7 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
 from consilience.structure.searches.task import Progress
 
-__all__ = ["EM", "Convergence", "em", "never_recorded", "refuse_logistic"]
-
-RESTARTS_IF_HIDDEN = 9
-
-_AnyClimb = TypeVar("_AnyClimb", Climb, MixedClimb)
+__all__ = ["EM", "Convergence", "em", "refuse_logistic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,7 @@ class _Run:
                 first = first_tables(net, self.start)
             return self._climb(problem, flatten(first), number)
 
-        climbs = self._starts(one_start)
+        climbs = all_starts(one_start, self.n_starts)
         best = max(climbs, key=lambda one: one.objective[-1])
         used = Statistics(as_counts(seen.counts, cases.layout.split(best.counts)))
         found = self.task.network(used, seen, self._told(best, len(climbs), seen))
@@ -256,54 +259,36 @@ class _Run:
         best.objective.append(
             log_likelihood + (0.0 if step.log_prior is None else step.log_prior(last))
         )
-        return self._convergence(found, best, log_likelihood, climbs)
+        starts = tuple(one.objective[-1] for one in climbs)
+        return self._convergence(found, best, log_likelihood, ended_by(climbs, best), starts)
 
     def mixed(self) -> Convergence:
         """Some nodes are continuous: networks instead of vectors, and moments beside counts."""
         seen = self.task.statistics()
         climbing = replace(self.task, chosen=_while_climbing(self.task.chosen))
         step = MixedStep(climbing, seen)
-        climbs = self._starts(lambda number: self._mixed_climb(climbing, step, number))
+        climbs = all_starts(lambda number: self._mixed_climb(climbing, step, number), self.n_starts)
         best = max(climbs, key=lambda one: one.objective[-1])
         told = self._told(best, len(climbs), seen)
         found = self.task.network(step.statistics(*best.expected[:2]), seen, told)
         log_likelihood = float(found.log_likelihood(self.table) @ _weights(self.table))
-        return self._convergence(found, best, log_likelihood, climbs)
-
-    def _starts(self, one_start: Callable[[int], _AnyClimb]) -> list[_AnyClimb]:
-        """All starts, those left out that collapsed to a variance of zero.
-
-        After an interrupt those that were finished, and what the last one had reached.
-        """
-        climbs: list[_AnyClimb] = []
-        for number in range(self.n_starts):
-            try:
-                climbs.append(one_start(number))
-            except DataError:
-                if number + 1 == self.n_starts and not climbs:
-                    raise
-                continue
-            except KeyboardInterrupt:
-                if not climbs:
-                    raise
-                climbs[-1].stopped_by = "interrupt"
-            if climbs[-1].stopped_by == "interrupt":
-                break
-        return climbs
+        starts = tuple(one.objective[-1] for one in climbs)
+        return self._convergence(found, best, log_likelihood, ended_by(climbs, best), starts)
 
     def _convergence(
         self,
         found: Network,
         best: Climb | MixedClimb,
         log_likelihood: float,
-        climbs: Sequence[Climb | MixedClimb],
+        stopped_by: str,
+        starts: tuple[float, ...],
     ) -> Convergence:
         return Convergence(
             canonical(found, self.hidden),
             np.array(best.objective),
             log_likelihood,
-            climbs[-1].stopped_by if climbs[-1].stopped_by == "interrupt" else best.stopped_by,
-            tuple(one.objective[-1] for one in climbs),
+            stopped_by,
+            starts,
         )
 
     def _told(self, best: Climb | MixedClimb, n_starts: int, seen: Statistics) -> Told:
@@ -344,10 +329,8 @@ class _Run:
     @property
     def n_starts(self) -> int:
         """Number of starts: one, and the restarts."""
-        restarts = self.choice.restarts
-        if restarts is None:
-            restarts = RESTARTS_IF_HIDDEN if self.hidden and self.start is None else 0
-        return 1 + restarts
+        is_blind = bool(self.hidden) and self.start is None
+        return number_of_starts(self.choice.restarts, is_blind=is_blind)
 
     def _climb(self, problem: Problem, theta: Floats, number: int) -> Climb:
         if self.start is not None and number == 0:
@@ -398,17 +381,6 @@ def _weights(table: Table) -> Floats:
     return np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
 
 
-def never_recorded(table: Table, nodes: Iterable[str], hidden: Collection[str]) -> list[str]:
-    """Discrete nodes that the table has a column of, with nothing in it."""
-    return [
-        name
-        for name in nodes
-        if name not in hidden
-        and not table.variables[name].is_continuous
-        and not (table.column(name) >= 0).any()
-    ]
-
-
 def _alone_in_a_source(task: FitTask, table: Table) -> list[str]:
     """A note on variables that a source never recorded, if nothing ties it to the others."""
     if task.source == "" or not any(isinstance(one, Separate) for one in task.chosen.values()):
@@ -450,11 +422,7 @@ def _told(
             "they are too narrow where much is missing (cs.augment draws honest ones, for sources "
             "that are pooled or kept apart)."
         )
-    if hidden:
-        notes.append(
-            f"Hidden: {_check.listed(hidden)}. The states are ordered by their probability, the "
-            "most frequent first; they have no other meaning."
-        )
+    notes += note_on_hidden(hidden)
     steps = len(best.objective)
     if best.stopped_by == "iterations":
         notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")

@@ -25,6 +25,7 @@ import numpy as np
 from consilience._typing import Floats
 from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.errors import DataError
+from consilience.incomplete.climbing import extrapolated
 from consilience.inference.mixed_cases import MixedCases, MixedExpected
 from consilience.network.network import Network
 from consilience.statistics.moments import Moments
@@ -219,13 +220,9 @@ class _Chart:
 
     def extrapolated(self, start: Network, first: Network, second: Network) -> Network | None:
         """Where two steps lead if they go on so; None if that is no further than the second."""
-        x, y, z = (self.vector(net) for net in (start, first, second))
-        step, bend = y - x, z - 2.0 * y + x
-        length, bending = float(np.linalg.norm(step)), float(np.linalg.norm(bend))
-        if bending == 0.0 or length <= bending:
+        there = extrapolated(*(self.vector(net) for net in (start, first, second)))
+        if there is None:
             return None
-        alpha = -length / bending
-        there = x - 2.0 * alpha * step + alpha**2 * bend
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self._network(second, there)

@@ -22,7 +22,7 @@ application to scoring graphical model structures. Bayesian Statistics 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +34,14 @@ from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
-from consilience.incomplete.em import never_recorded
 from consilience.incomplete.hidden import Hidden, with_hidden
+from consilience.incomplete.restarts import (
+    all_starts,
+    ended_by,
+    never_recorded,
+    note_on_hidden,
+    number_of_starts,
+)
 from consilience.incomplete.starts import check_start, first_tables, random_tables
 from consilience.incomplete.steps import as_counts
 from consilience.inference.cases import Cases
@@ -48,8 +54,6 @@ from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.structure.searches.task import Progress
 
 __all__ = ["VariationalBayes", "VariationalResult", "variational"]
-
-RESTARTS_IF_HIDDEN = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +168,21 @@ def variational(
     problem = _Problem.of(net, table, prior, seen.counts, memory_limit)
     layout = problem.layout
     rng = _check.generator(seed)
-    restarts = choice.restarts
-    if restarts is None:
-        restarts = RESTARTS_IF_HIDDEN if unseen and start is None else 0
+    is_blind = bool(unseen) and start is None
 
     def one_start(number: int) -> _Climb:
-        is_random = number > 0 or (unseen and start is None)
+        is_random = number > 0 or is_blind
         first = random_tables(table, net, unseen, rng) if is_random else first_tables(net, start)
         return _climb(problem, problem.counts_of(first), choice, progress)
 
-    climbs = _starts(one_start, 1 + restarts)
+    climbs = all_starts(one_start, number_of_starts(choice.restarts, is_blind=is_blind))
     best = max(climbs, key=lambda one: one.trace[-1])
     used = Statistics(as_counts(seen.counts, layout.split(best.alpha - problem.prior)))
     return VariationalResult(
         canonical(task.network(used, seen, _told(best, len(climbs), unseen)), unseen),
         best.trace[-1],
         np.array(best.trace),
-        climbs[-1].stopped_by if climbs[-1].stopped_by == "interrupt" else best.stopped_by,
+        ended_by(climbs, best),
         tuple(one.trace[-1] for one in climbs),
     )
 
@@ -200,21 +202,6 @@ def _check_arguments(rows: object, prior: object, choice: object) -> None:
         raise InputError(
             f"variational: prior must be cs.Dirichlet(...), got {prior!r}.", parameter="prior"
         )
-
-
-def _starts(one_start: Callable[[int], _Climb], n_starts: int) -> list[_Climb]:
-    """All starts; after an interrupt those that were finished, and what the last had reached."""
-    climbs: list[_Climb] = []
-    for number in range(n_starts):
-        try:
-            climbs.append(one_start(number))
-        except KeyboardInterrupt:
-            if not climbs:
-                raise
-            climbs[-1].stopped_by = "interrupt"
-        if climbs[-1].stopped_by == "interrupt":
-            break
-    return climbs
 
 
 def _refuse_continuous(dag: DAG, table: Table) -> None:
@@ -314,11 +301,7 @@ def _told(best: _Climb, n_starts: int, hidden: Sequence[str]) -> Told:
         "All rows were used; gaps were filled by variational Bayes, which is sound if values are "
         "missing at random. Its posteriors are narrower than the exact ones."
     ]
-    if hidden:
-        notes.append(
-            f"Hidden: {_check.listed(hidden)}. The states are ordered by their probability, the "
-            "most frequent first; they have no other meaning."
-        )
+    notes += note_on_hidden(hidden)
     starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
     ended = "" if best.stopped_by == "tolerance" else f", stopped by {best.stopped_by}"
     notes.append(f"Variational Bayes took {len(best.trace)} steps{starts}{ended}.")
