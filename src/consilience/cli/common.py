@@ -38,6 +38,7 @@ __all__ = [
     "parts",
     "print_facts",
     "print_notes",
+    "row_source_option",
     "screen",
     "source_column_option",
     "source_node_option",
@@ -105,6 +106,11 @@ def _as_options(message: str) -> str:
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 source_column_option = click.option(
     "--source", metavar="COL", help="Column that names the source of each row."
+)
+row_source_option = click.option(
+    "--source",
+    metavar="COL",
+    help="Column that names the source of each row, if it is not named as in the model.",
 )
 source_node_option = click.option(
     "--source", metavar="NODE", help="Node that is the source, for files that do not say it."

@@ -14,6 +14,7 @@ from consilience.cli.common import (
     markers,
     missing_option,
     print_facts,
+    row_source_option,
     screen,
     spoken,
 )
@@ -31,11 +32,7 @@ __all__ = ["impute"]
 @click.option(
     "--seed", type=click.IntRange(min=0), help="A whole number: the same draws every time."
 )
-@click.option(
-    "--source",
-    metavar="COL",
-    help="Column that names the source of each row, if it is not named as in the model.",
-)
+@row_source_option
 @missing_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
 @spoken
@@ -113,13 +110,16 @@ def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ..
 
 def _on_sources(net: cs.Network, table: cs.Table) -> dict[str, str]:
     """What was done about sources that are not recorded, or that the model does not know."""
+    from consilience.data.variable import NEW_SOURCE
+    from consilience.inference.known_sources import unknown_sources
+
     if net.source is None:
         return {}
     if table.source is None:
         return {"sources": f"no column {net.source!r}: the source was summed out"}
-    known = net.variables[net.source].discrete_states
-    unknown = [name for name in table.sources if name not in known]
+    node = net.variables[net.source]
+    unknown = unknown_sources(table, node)
     if not unknown:
         return {}
-    what = "taken as 'new_source'" if "new_source" in known else "summed out"
-    return {"sources": f"{listed(unknown)}: not known to the model, {what}"}
+    what = f"taken as {NEW_SOURCE!r}" if NEW_SOURCE in node.discrete_states else "summed out"
+    return {"sources": f"{listed(list(unknown))}: not known to the model, {what}"}

@@ -15,6 +15,7 @@ from consilience.cli.common import (
     markers,
     missing_option,
     print_facts,
+    row_source_option,
     screen,
     spoken,
 )
@@ -31,11 +32,7 @@ __all__ = ["predict"]
 @click.argument("data")
 @click.option("--target", required=True, metavar="NODE", help="The node to predict.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
-@click.option(
-    "--source",
-    metavar="COL",
-    help="Column that names the source of each row, if it is not named as in the model.",
-)
+@row_source_option
 @missing_option
 @spoken
 def predict(

@@ -50,6 +50,7 @@ from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.statistics.counts import Counts
+from consilience.statistics.engines.memory import LEAST_WEIGHT
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
 from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDs
@@ -67,9 +68,6 @@ SHARE_OF_MEMORY = 0.5
 
 LEAST_SHARE = 1e-6
 """Completions of a smaller posterior are cut."""
-
-LEAST_WEIGHT = 2.0**-26
-"""Weights that can be counted; smaller ones are left out."""
 
 RISE = 1e-9
 """What counts as a rise, relative to the objective."""

@@ -45,6 +45,7 @@ from consilience.latent.joint import (
     joint_prior,
 )
 from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.statistics.engines.memory import LEAST_WEIGHT
 
 __all__ = [
     "Completion",
@@ -53,9 +54,6 @@ __all__ = [
     "hidden_posteriors",
     "observed_with_hidden",
 ]
-
-LEAST_WEIGHT = 2.0**-26
-"""Joint states that expect fewer rows than this are left out: they could not be counted."""
 
 
 MOST_JOINT_STATES = 1 << 20

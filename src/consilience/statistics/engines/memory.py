@@ -36,7 +36,7 @@ from consilience.statistics.plan import Axes, Group, plan
 from consilience.statistics.request import Answer, CountRequest, MomentRequest, Request
 from consilience.statistics.toggles import ToggledParents, ToggleRequest
 
-__all__ = ["Memory"]
+__all__ = ["LEAST_WEIGHT", "Memory"]
 
 SMALL_TABLE = 1 << 16  # cells; a table of this size is never worth a sparse one
 
