@@ -43,7 +43,8 @@ from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
 from consilience.learning import AvailableCases, fit
 from consilience.network.network import Network
-from consilience.parameters.chain import HDC, SOURCE, FittedChain, fitted_chains
+from consilience.parameters.backoff import SOURCE
+from consilience.parameters.chain import HDC, FittedChain, fitted_chains
 from consilience.statistics.counts import Counts
 
 __all__ = ["Calibrated", "calibrated_chain", "check_calibrated"]

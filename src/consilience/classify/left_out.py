@@ -20,7 +20,9 @@ from consilience.distributions.categorical import Categorical
 from consilience.inference.batch import posteriors
 from consilience.kernels.chain import leave_out, settle
 from consilience.network.network import Network
-from consilience.parameters.chain import FIT_ROUNDS, SOURCE, TOLERANCE, FittedChain, Way
+from consilience.parameters.backoff import SOURCE, Way
+from consilience.parameters.chain import FittedChain
+from consilience.parameters.chain_posterior import FIT_ROUNDS, TOLERANCE
 from consilience.parameters.sources import source_shares
 
 __all__ = ["ClassFamily", "LeftOut", "Shrinking", "shrunken_means"]

@@ -5,6 +5,7 @@ r"""The local distribution of a discrete variable with discrete parents.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,6 +34,10 @@ class Posterior(Protocol):
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """One table drawn from the posterior."""
+        ...
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Tables drawn from the posterior, without end."""
         ...
 
 

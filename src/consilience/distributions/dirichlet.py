@@ -14,7 +14,9 @@ section 3.4 and appendix A.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,10 @@ class DirichletPosterior:
     def draw(self, rng: np.random.Generator) -> Floats:
         """One table drawn from the posterior."""
         return np.exp(draw_logs(self.concentration, rng))
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Draws without end."""
+        return (self.draw(rng) for _ in count())
 
     def _size(self) -> Floats:
         return np.asarray(self.concentration.sum(axis=-1, keepdims=True))

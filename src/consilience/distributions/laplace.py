@@ -13,7 +13,9 @@ Variances, intervals and draws are of the coefficients of the parents themselves
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,10 @@ class LaplacePosterior:
             moved = moved + np.einsum("fjkl,jl->fjk", self.keep, shift)
         drawn = self.mean + moved.reshape(self.mean.shape)
         return self._laid_out(unstandardized(drawn, self.center, self.unit))
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Draws without end."""
+        return (self.draw(rng) for _ in count())
 
     def _laid_out(self, others: Floats) -> Floats:
         """All states: zero for the first."""

@@ -22,7 +22,9 @@ chapter 14.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,10 @@ class NormalInverseGammaPosterior:
         drawn = self.mean + sd[..., None] * draw_normal(self.scale, rng)
         return _laid_out(drawn, sd, self.center, self.unit)
 
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Draws without end."""
+        return (self.draw(rng) for _ in count())
+
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
@@ -154,6 +160,10 @@ class TiedGaussianPosterior:
         drawn = self.mean + sd[:, None] * shifted
         every_sd = np.broadcast_to(sd, drawn.shape[:-1])
         return _laid_out(drawn, every_sd, self.center, self.unit).reshape(self.sizes)
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Draws without end."""
+        return (self.draw(rng) for _ in count())
 
     def _scale(self) -> Floats:
         """Covariance of each source's coefficients in units of the residual variance."""

@@ -18,7 +18,7 @@ the means:
     m_{l,g,x} = \frac{n_{l,g,x} + c_{gx}}{n_{l,g} + s_l w_{l,g}}
 
     w_{l,g} \propto (n_{l,g} + 1)^\rho, \qquad
-    s_l = \frac{\text{shape} - 1 + \sum_h n_{l-1,h}}
+    s_l = \frac{\text{shape}_l - 1 + \sum_h n_{l-1,h}}
         {\text{rate}_l + \sum_g w_{l,g} (\psi(s_l w_{l,g} + n_{l,g}) - \psi(s_l w_{l,g}))}
 
 These are iterated to a fixed point. Only the cells with customers matter to the others, so the
@@ -37,7 +37,7 @@ import numpy as np
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["digamma_rise", "fit_order", "leave_out", "settle"]
+__all__ = ["digamma_rise", "fit_order", "leave_out", "place", "settle"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -72,7 +72,7 @@ def fit_order(
     up: Integers,
     start: Integers,
     rho: float,
-    shape: float,
+    shapes: Floats,
     rates: Floats,
     least: Floats,
     most: Floats,
@@ -90,8 +90,8 @@ def fit_order(
         The chain, see the head of the module; shapes (rows of all levels,) and (K + 2,).
     rho
         A row of total t has the strength (t + 1) ** rho, relative to the mean of its level.
-    shape, rates
-        Gamma prior of the concentrations, with a rate for each level (not used for level 0).
+    shapes, rates
+        Gamma priors of the concentrations by level (not used for level 0).
     least, most
         Where the concentration of each level is cut off; equal where it is fixed.
     first
@@ -116,7 +116,7 @@ def fit_order(
         every[g], weight[g] = g, 1.0
         for x in range(r):
             mean[g, x] = 1.0 / r
-    seen, ends = _place(counts, up, start, customers, totals)
+    seen, ends = place(counts, up, start, customers, totals)
     for _ in range(n_rounds):
         _seat(customers, totals, mean, weight, s, up, seen, ends)
         change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
@@ -127,7 +127,7 @@ def fit_order(
             for i in range(ends[level], ends[level + 1]):
                 w = weight[seen[i]]
                 rise += w * digamma_rise(s[level] * w, totals[seen[i]])
-            new = (shape - 1.0 + tables) / (rates[level] + rise)
+            new = (shapes[level] - 1.0 + tables) / (rates[level] + rise)
             new = min(max(new, least[level]), most[level])
             before, pull[level] = pull[level], math.log(new / s[level])
             step = _secant_step(pull[level], before, move[level])
@@ -159,7 +159,7 @@ def settle(
     r = counts.shape[1]
     customers, mean = np.zeros((len(up), r)), np.full((len(up), r), 1.0 / r)
     totals, weight, every = np.zeros(len(up)), np.ones(len(up)), np.arange(len(up))
-    seen, ends = _place(counts, up, start, customers, totals)
+    seen, ends = place(counts, up, start, customers, totals)
     for _ in range(n_rounds):
         _seat(customers, totals, mean, weight, s, up, seen, ends)
         change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
@@ -209,7 +209,7 @@ def leave_out(
 
 
 @kernel
-def _place(
+def place(
     counts: Floats, up: Integers, start: Integers, customers: Floats, totals: Floats
 ) -> tuple[Integers, Integers]:
     """Fill in the customers of level K; the rows that will have any, and where levels end."""

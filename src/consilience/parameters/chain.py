@@ -8,20 +8,22 @@ of :math:`V` and level 0 a single row:
 .. math::
     \phi_0 \sim \mathrm{Dirichlet}(1), \qquad
     \phi_{l,g} \sim \mathrm{Dirichlet}(s_l\, w_{l,g}\, \phi_{l-1,up(g)}), \qquad
-    s_l \sim \mathrm{Gamma}(\text{shape}, \text{rate})
+    s_l \sim \mathrm{Gamma}(\text{shape}_l, \text{rate}_l)
 
-The strengths :math:`w_{l,g}` are proportional to :math:`(n_{l,g} + 1)^\rho`, with :math:`n` the
-customers of a row, and their mean over a level is one. The concentrations :math:`s_l` are learned
-(their mode), so the data say how far the sources, and the states of each parent, agree. The means
-follow from expected table counts; ``kernels/chain.py`` has the equations.
+The weights :math:`w_{l,g}` are proportional to :math:`(n_{l,g} + 1)^\rho`, with :math:`n` the
+customers of a row, and their mean over a level is one. The strengths :math:`s_l` are learned (their
+mode), so the data say how far the sources, and the states of each parent, agree. Their prior is
+wide for a level that drops the source and narrow for one that drops a parent. The means follow from
+expected table counts; ``kernels/chain.py`` has the equations.
 
-All back-off orders are fitted, each with :math:`\rho` of 1/2 and 1, and their tables are averaged
-with weights proportional to :math:`\exp \sum_{gx} N_{gx} \log p(x \mid g)`, where each observation
-is predicted by all others. With more than three variables the parents are dropped by increasing
-mutual information with :math:`X`, and the source in every position.
+All back-off orders are fitted, each with :math:`\rho` of 0 (equal weights) and 1 (as if the joint
+states of parents and child had one Dirichlet prior), and their tables are averaged with weights
+proportional to :math:`\exp \sum_{gx} N_{gx} \log p(x \mid g)`, where each observation is predicted
+by all others. With more than three variables the parents are dropped by increasing mutual
+information with :math:`X`, and the source in every position.
 
 A few sources say little about :math:`s`, so the nodes of a network share what they say: the mean of
-the Gamma prior is moved to the geometric mean of the network's concentrations, one for each kind of
+the Gamma prior is moved to the geometric mean of the network's strengths, one for each kind of
 dropped variable (the source, the main parent, another parent), three times over. The result is kept
 if the network's leave-one-out log predictive gains more than five nats. The main parent of a node
 is the one with the most children in the network: the class of a naive Bayes or a TAN network.
@@ -36,24 +38,33 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from math import factorial, prod
+from math import factorial
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import xlogy
 
 from consilience import _check
-from consilience._typing import Floats, Integers
+from consilience._typing import Floats
 from consilience.data.variable import Variable
-from consilience.distributions.categorical import Categorical
+from consilience.distributions.categorical import Categorical, Posterior
+from consilience.errors import InputError
 from consilience.kernels.chain import fit_order
+from consilience.parameters.backoff import MAIN_PARENT, OTHER_PARENT, SOURCE, Way, way_of
+from consilience.parameters.chain_posterior import (
+    FIT_ROUNDS,
+    TOLERANCE,
+    ChainPosterior,
+    WeightedWay,
+)
 from consilience.parameters.sources import by_source_table, source_node
+from consilience.parameters.strength import Gamma
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 
-__all__ = ["FIT_ROUNDS", "HDC", "SOURCE", "TOLERANCE", "FittedChain", "Way", "fitted_chains"]
+__all__ = ["HDC", "FittedChain", "fitted_chains"]
 
-RHOS = (0.5, 1.0)
-"""Exponents of the strength of a row: how much more a frequent joint state is smoothed."""
+RHOS = (0.0, 1.0)
+"""Exponents of the weight of a row: how much more a frequent joint state is smoothed."""
 
 MOST_PERMUTED = 3
 """Up to so many variables all back-off orders are fitted."""
@@ -63,31 +74,36 @@ LEAST_WEIGHT = 0.01
 
 SHARING_ROUNDS = 3
 LEAST_GAIN = 5.0
-"""Nats by which sharing the prior of the concentrations must predict better to be kept."""
+"""Nats by which sharing the prior of the strengths must predict better to be kept."""
 
 FIRST_S, LEAST_S, MOST_S = 5.0, 1e-3, 1e6
-FIT_ROUNDS, TOLERANCE = 200, 1e-6
 
-SOURCE, MAIN_PARENT, OTHER_PARENT = range(3)
-"""Kinds of dropped variables; each has its own prior of the concentration."""
+PARENTS = Gamma(2.0, 0.1)
+SOURCES = Gamma(1.0, 0.02)
+"""Default priors of the strengths; ``experiments/defaults.py`` has the study behind them."""
 
 
 @dataclass(frozen=True, slots=True)
 class HDC:
-    """Means of a hierarchical Dirichlet chain from P(X | parents, source) back to P(X).
+    r"""A hierarchical Dirichlet chain from P(X | parents, source) back to P(X): the default.
 
     The strength of all smoothing is learned from the counts, which may be fractional. A source
-    never seen has the rows P(X | parents) of the orders that drop the source first. There is no
-    posterior.
+    never seen has the rows P(X | parents) of the orders that drop the source first.
+
+    Intervals and draws come from Gibbs steps (``parameters/chain_posterior.py``), made when they
+    are first asked for. The tables are those at the mode of the strengths; posterior means over
+    the strengths differ a little.
 
     Time grows with the number of back-off orders (6 for two parents and a source) and with the
     number of different rows; memory with the table times twice the orders.
 
     Parameters
     ----------
-    shape, rate
-        Gamma prior of the concentrations, which are numbers of pseudo-counts for a row of average
-        strength.
+    parents, sources
+        Gamma priors of the strengths with which a level that knows a parent, or the source, leans
+        on the one that does not. A strength is a number of pseudo-counts for a row of average
+        weight. That of the sources is wide: two sources say little about a third, and many that
+        agree may tie it as closely as they do.
 
     Examples
     --------
@@ -100,32 +116,45 @@ class HDC:
     [0.667, 0.333]
     """
 
-    shape: float = 4.0
-    rate: float = 0.1
+    parents: Gamma = PARENTS
+    sources: Gamma = SOURCES
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.positive("HDC", shape=self.shape, rate=self.rate)
+        for name in ("parents", "sources"):
+            if not isinstance(getattr(self, name), Gamma):
+                raise InputError(
+                    f"HDC: {name} must be a prior such as cs.Gamma(2, 0.1), got "
+                    f"{getattr(self, name)!r}.",
+                    parameter=name,
+                )
+
+    def __repr__(self) -> str:
+        plain = {"parents": PARENTS, "sources": SOURCES}
+        said = [f"{k}={getattr(self, k)!r}" for k, v in plain.items() if getattr(self, k) != v]
+        return f"HDC({', '.join(said)})"
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family; the families of a network share the prior."""
-        return [fitted.local(fitted.means) for fitted in fitted_chains(families, self)]
+        return [
+            fitted.local(fitted.means, fitted.posterior())
+            for fitted in fitted_chains(families, self)
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Way:
-    """A back-off order with its exponent, in the form that the kernel wants.
+class Priors:
+    """Gamma priors of the strengths by kind of dropped variable: shapes and rates."""
 
-    ``kinds[l]`` is the kind of the variable dropped between levels ``l`` and ``l - 1``; ``unseen``
-    has the row that a source never seen backs off to, for each parent state.
-    """
+    shapes: Floats
+    rates: Floats
 
-    up: Integers
-    start: Integers
-    rho: float
-    kinds: Integers
-    unseen: Integers
+    @classmethod
+    def of(cls, choice: HDC) -> Priors:
+        """The priors of the choice, before the families share them."""
+        by_kind = [choice.sources, choice.parents, choice.parents]
+        return cls(np.array([g.shape for g in by_kind]), np.array([g.rate for g in by_kind]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,9 +171,11 @@ class FittedChain:
         The counts as numbers, shape (joint states of source and parents, states).
     ways, shares, s
         The ways of positive weight; their weights, shape (ways, 2), for sources seen and for one
-        never seen, each summing to one; their concentrations by level.
+        never seen, each summing to one; their strengths by level.
     means
         The averaged rows, those of a source never seen last.
+    priors
+        Of the strengths, as shared by the families.
     """
 
     counts: Counts
@@ -154,6 +185,7 @@ class FittedChain:
     shares: Floats
     s: list[Floats]
     means: Floats
+    priors: Priors
 
     def weighted(self, way: int, mean: Floats) -> Floats:
         """What the means of a way add to the rows, in the shape of ``means``."""
@@ -161,7 +193,21 @@ class FittedChain:
         bottom, unseen = self.ways[way].start[-2], self.ways[way].unseen
         return np.concatenate([of_seen * mean[bottom:], of_unseen * mean[unseen]])
 
-    def local(self, means: Floats) -> Categorical:
+    def posterior(self) -> ChainPosterior:
+        """The posterior of the table."""
+        priors = self.priors
+        ways = [
+            WeightedWay(
+                way, (float(a), float(b)), s, priors.shapes[way.kinds], priors.rates[way.kinds]
+            )
+            for way, (a, b), s in zip(self.ways, self.shares, self.s, strict=True)
+        ]
+        given = self.counts.given if self.source is None else (self.source, *self.counts.given)
+        shape = tuple(variable.n_states for variable in (*given, self.counts.child))
+        n_sources = 0 if self.source is None else self.source.n_states - 1
+        return ChainPosterior(self.rows, n_sources, tuple(ways), shape)
+
+    def local(self, means: Floats, posterior: Posterior | None = None) -> Categorical:
         """The local distribution with rows in the shape of ``means``.
 
         A source without rows of this family has the rows of a source never seen.
@@ -171,7 +217,7 @@ class FittedChain:
             is_empty = self.counts.table.sum(axis=(1, 2)) == 0
             by_source[:-1][is_empty] = by_source[-1]
             means = by_source.reshape(means.shape)
-        return by_source_table(self.counts, self.source, means)
+        return by_source_table(self.counts, self.source, means, posterior)
 
 
 def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
@@ -179,16 +225,16 @@ def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
     sources = [source_node(counts) for counts in families]
     n_children = Counter(parent for counts in families for parent in counts.family.parents)
     chains = [_Chain.of(counts, n_children) for counts in families]
-    rates = np.full(3, choice.rate)
-    alone = [_averaged(chain, choice.shape, rates) for chain in chains]
+    own = priors = Priors.of(choice)
+    alone = [_averaged(chain, own) for chain in chains]
     shared = alone
     for _ in range(SHARING_ROUNDS):
-        rates = _shared_rates(chains, shared, choice.shape, rates)
-        shared = [_averaged(chain, choice.shape, rates) for chain in chains]
+        priors = _shared_priors(chains, shared, priors)
+        shared = [_averaged(chain, priors) for chain in chains]
     gain = sum(average.score for average in shared) - sum(average.score for average in alone)
-    kept = shared if gain > LEAST_GAIN else alone
+    kept, priors = (shared, priors) if gain > LEAST_GAIN else (alone, own)
     return [
-        _kept(counts, source, chain, average)
+        _kept(counts, source, chain, average, priors)
         for counts, source, chain, average in zip(families, sources, chains, kept, strict=True)
     ]
 
@@ -224,20 +270,22 @@ class _Chain:
         values = counts.to_dense().values  # (sources, parent states, states)
         ranked = _by_information(given, values.sum(axis=0))
         parents = [len(source) + i for i in ranked]
-        kinds = np.array([SOURCE] * len(source) + [OTHER_PARENT] * len(given), np.int64)
+        kinds = [SOURCE] * len(source) + [OTHER_PARENT] * len(given)
         if given:
             main = max(reversed(ranked), key=lambda i: n_children[given[i].name])
             kinds[len(source) + main] = MAIN_PARENT
         orders = list(_orders(list(range(len(source))), parents))
         ways = [
-            _way(sizes, kinds, order, rho)
+            way_of(sizes, kinds, order, rho)
             for order in orders
             for rho in (RHOS if sizes else RHOS[:1])
         ]
         return cls(values.reshape(-1, values.shape[-1]), ways)
 
 
-def _kept(counts: Counts, source: Variable | None, chain: _Chain, average: _Average) -> FittedChain:
+def _kept(
+    counts: Counts, source: Variable | None, chain: _Chain, average: _Average, priors: Priors
+) -> FittedChain:
     """What the averaging left of the ways of a chain."""
     shares = np.stack([average.weights, average.unseen_weights], axis=1)
     kept = np.flatnonzero(shares.any(axis=1))
@@ -249,6 +297,7 @@ def _kept(counts: Counts, source: Variable | None, chain: _Chain, average: _Aver
         shares[kept],
         [average.s[i] for i in kept],
         average.rows,
+        priors,
     )
 
 
@@ -278,49 +327,23 @@ def _orders(source: list[int], parents: list[int]) -> Iterator[tuple[int, ...]]:
             yield (*parents[:place], *source, *parents[place:])
 
 
-def _way(sizes: Sequence[int], kinds: Integers, order: tuple[int, ...], rho: float) -> Way:
-    kept, n_rows, maps = list(range(len(sizes))), [prod(sizes)], []
-    for axis in order:
-        shape, place = [sizes[other] for other in kept], kept.index(axis)
-        kept.pop(place)
-        after = np.arange(n_rows[-1] // sizes[axis]).reshape([sizes[other] for other in kept])
-        maps.append(np.broadcast_to(np.expand_dims(after, place), shape).ravel())
-        n_rows.append(after.size)
-    start = np.cumsum([0, *reversed(n_rows)])
-    levels = [rows + at for rows, at in zip(reversed(maps), start, strict=False)]
-    up = np.concatenate([np.zeros(1, np.int64), *levels])
-    kinds = np.append(SOURCE, kinds[list(reversed(order))])
-    return Way(up, start, rho, kinds, _unseen(up, start, kinds, sizes))
-
-
-def _unseen(up: Integers, start: Integers, kinds: Integers, sizes: Sequence[int]) -> Integers:
-    """Rows that back-off reaches by dropping the source, from those of the first source."""
-    sourced = np.flatnonzero(kinds[1:] == SOURCE)
-    if not len(sourced):
-        return np.zeros(0, np.int64)
-    rows = start[-2] + np.arange(prod(sizes[1:]))
-    for _ in range(len(kinds) - 1 - sourced[0]):
-        rows = up[rows]
-    return rows
-
-
-def _averaged(chain: _Chain, shape: float, rates: Floats) -> _Average:
+def _averaged(chain: _Chain, priors: Priors) -> _Average:
     """All ways fitted and averaged, weighted by how well each predicts what is left out."""
-    concentrations, tables, unseen, predictions = [], [], [], []
+    strengths, tables, unseen, predictions = [], [], [], []
     for way in chain.ways:
-        s, mean, left_out = _fitted(chain, way, shape, rates)
-        concentrations.append(s)
+        s, mean, left_out = _fitted(chain, way, priors)
+        strengths.append(s)
         tables.append(mean[way.start[-2] :])
         unseen.append(mean[way.unseen])
         predictions.append(left_out)
     scores = np.array([_log_predictive(chain, left_out) for left_out in predictions])
     weights = _weights(scores)
     # A way that drops the source after a parent would leave a new source without that parent.
-    drops_source_first = np.array([way.kinds[-1] == SOURCE for way in chain.ways])
+    drops_source_first = np.array([way.drops_source_first for way in chain.ways])
     unseen_weights = _weights(np.where(drops_source_first, scores, -np.inf))
     rows = np.concatenate([_weighted(weights, tables), _weighted(unseen_weights, unseen)])
     score = _log_predictive(chain, _weighted(weights, predictions))
-    return _Average(rows, score, weights, unseen_weights, concentrations)
+    return _Average(rows, score, weights, unseen_weights, strengths)
 
 
 def _weights(scores: Floats) -> Floats:
@@ -332,15 +355,15 @@ def _weights(scores: Floats) -> Floats:
     return weights / weights.sum()
 
 
-def _fitted(chain: _Chain, way: Way, shape: float, rates: Floats) -> tuple[Floats, Floats, Floats]:
+def _fitted(chain: _Chain, way: Way, priors: Priors) -> tuple[Floats, Floats, Floats]:
     least, most = np.full(len(way.kinds), LEAST_S), np.full(len(way.kinds), MOST_S)
     return fit_order(
         chain.rows,
         way.up,
         way.start,
         way.rho,
-        shape,
-        rates[way.kinds],
+        priors.shapes[way.kinds],
+        priors.rates[way.kinds],
         least,
         most,
         FIRST_S,
@@ -360,20 +383,17 @@ def _weighted(weights: Floats, arrays: Sequence[Floats]) -> Floats:
     return total
 
 
-def _shared_rates(
-    chains: Sequence[_Chain], averages: Sequence[_Average], shape: float, rates: Floats
-) -> Floats:
-    """Rates with which the prior's mean is the geometric mean of the concentrations, by kind."""
+def _shared_priors(
+    chains: Sequence[_Chain], averages: Sequence[_Average], priors: Priors
+) -> Priors:
+    """Priors whose means are the geometric means of the strengths, by kind."""
     weight, log_s = np.zeros(3), np.zeros(3)
     for chain, average in zip(chains, averages, strict=True):
         for share, way, s in zip(average.weights, chain.ways, average.s, strict=True):
             weight += share * np.bincount(way.kinds[1:], minlength=3)
             log_s += share * np.bincount(way.kinds[1:], np.log(s[1:]), minlength=3)
-    has_levels = weight > 0
-    mean = np.exp(log_s[has_levels] / weight[has_levels])
-    new = rates.copy()
-    new[has_levels] = shape / mean
-    return new
+    mean = np.exp(np.divide(log_s, weight, out=np.zeros(3), where=weight > 0))
+    return Priors(priors.shapes, np.where(weight > 0, priors.shapes / mean, priors.rates))
 
 
 def _check_memory(counts: Counts, n_variables: int) -> None:

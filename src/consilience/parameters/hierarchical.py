@@ -18,8 +18,9 @@ References: Azzimonti, Corani and Zaffalon (2019); the exact solution is ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -89,6 +90,10 @@ class HierarchicalPosterior:
         batches = range(len(hierarchy.counts))
         draws = [hierarchy.draw_batch(rng, b, which, self.shape[-1])[0] for b in batches]
         return VIEWS[self.view](np.stack(draws), self.shape)
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Draws without end."""
+        return (self.draw(rng) for _ in count())
 
     def _over_draws(self, summary: Callable[[Floats], Floats]) -> list[Floats]:
         """Each number of a summary over draws, which are made and summed up batch by batch."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class StackedPosterior:
     def draw(self, rng: np.random.Generator) -> Floats:
         """One table drawn from the posterior."""
         return np.stack([part.draw(rng) for part in self.parts])
+
+    def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Draws without end."""
+        parts = [part.draws(rng) for part in self.parts]
+        return (np.stack([next(part) for part in parts]) for _ in count())
 
 
 def stacked(parts: Sequence[Posterior | None]) -> Posterior | None:

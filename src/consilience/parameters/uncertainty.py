@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
+from collections.abc import Iterator, Mapping
 
 from consilience import _check
 from consilience._typing import Floats, Seed
@@ -35,16 +33,18 @@ def draws(net: Network, n_draws: int, *, seed: Seed = None) -> Iterator[Network]
     The source node, whose table states shares of rows, is not drawn but kept.
     """
     _check.whole("draws", at_least=0, n_draws=n_draws)
-    posteriors = {
-        name: _posterior(local) for name, local in net.distributions.items() if name != net.source
-    }
     rng = _check.generator(seed)
-    return (_one_draw(net, posteriors, rng) for _ in range(n_draws))
+    drawn = {
+        name: _posterior(local).draws(rng)
+        for name, local in net.distributions.items()
+        if name != net.source
+    }
+    return (_one_draw(net, drawn) for _ in range(n_draws))
 
 
-def _one_draw(net: Network, posteriors: dict[str, Posterior], rng: np.random.Generator) -> Network:
+def _one_draw(net: Network, drawn: Mapping[str, Iterator[Floats]]) -> Network:
     distributions = {
-        name: local.with_parameters(posteriors[name].draw(rng)) if name in posteriors else local
+        name: local.with_parameters(next(drawn[name])) if name in drawn else local
         for name, local in net.distributions.items()
     }
     return Network(distributions, net.source)
