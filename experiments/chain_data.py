@@ -40,7 +40,7 @@ import consilience as cs
 from consilience.data.variable import NEW_SOURCE
 from consilience.errors import MissingFileError
 
-__all__ = ["PROBLEMS", "SETTINGS", "SIZES", "STRUCTURES", "Split", "split"]
+__all__ = ["PROBLEMS", "SETTINGS", "SIZES", "STRUCTURES", "Split", "as_known", "split"]
 
 STRUCTURES = ("nb", "tan")
 SIZES = (20, 60, 120, 260, 500)
@@ -89,15 +89,19 @@ class Split:
 
     def at(self, n_rows: int) -> tuple[cs.Table, cs.Table]:
         """The first training rows, and the test rows with sources as these rows know them."""
-        train = self.rows.take(slice(0, n_rows))
-        seen = np.unique(train.source_codes)
-        names = tuple(self.rows.sources[code] for code in seen)
-        place = np.full(len(self.rows.sources), len(seen))
-        place[seen] = np.arange(len(seen))
-        return (
-            _with_sources(train, names, place),
-            _with_sources(self.test, (*names, NEW_SOURCE), place),
-        )
+        return as_known(self.rows.take(slice(0, n_rows)), self.test)
+
+
+def as_known(train: cs.Table, test: cs.Table) -> tuple[cs.Table, cs.Table]:
+    """Both tables with the sources that the training rows have; others are ``new_source``."""
+    seen = np.unique(train.source_codes)
+    names = tuple(train.sources[code] for code in seen)
+    place = np.full(len(train.sources), len(seen))
+    place[seen] = np.arange(len(seen))
+    return (
+        _with_sources(train, names, place),
+        _with_sources(test, (*names, NEW_SOURCE), place),
+    )
 
 
 @lru_cache(maxsize=2)

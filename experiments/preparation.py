@@ -209,9 +209,14 @@ def imputed(table: cs.Table) -> cs.Table:
 @lru_cache(maxsize=2)
 def raw(data: str) -> pd.DataFrame:
     """The rows of a data set with the columns that cases may take for a source; gaps as NaN."""
-    return {"adult": _raw_adult, "diabetes": _raw_diabetes, "heart": _raw_heart, "eicu": _raw_eicu}[
-        data
-    ]()
+    return {
+        "adult": _raw_adult,
+        "diabetes": _raw_diabetes,
+        "heart": _raw_heart,
+        "eicu": _raw_eicu,
+        "pigs": _raw_pigs,
+        "adg": _raw_adg,
+    }[data]()
 
 
 def every_row(data: str) -> pd.DataFrame:
@@ -256,6 +261,14 @@ def _raw_eicu() -> pd.DataFrame:
     frame["age"] = frame["age"].replace("> 89", "90").astype(float)
     frame["hospitalid"] = frame["hospitalid"].astype(str)
     return frame
+
+
+def _raw_pigs() -> pd.DataFrame:
+    return _frame("pigs/pigs_vienna.csv.gz").astype(str)
+
+
+def _raw_adg() -> pd.DataFrame:
+    return _frame("pigs/adg.csv").astype({"farm": str})
 
 
 def _frame(file: str, *, openml: tuple[str, int] | None = None) -> pd.DataFrame:
