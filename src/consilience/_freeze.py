@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["FrozenMap", "own", "read_only", "rebuilt"]
+__all__ = ["FrozenMap", "LateMap", "own", "read_only", "rebuilt"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -35,6 +35,36 @@ class FrozenMap(Mapping[K, V]):
         return repr(self._items)
 
 
+class LateMap(Mapping[K, V]):
+    """A mapping whose values are computed when they are first asked for, and then kept.
+
+    Each is given as a function without arguments; a pickle has the values.
+    """
+
+    __slots__ = ("_items", "_late")
+
+    def __init__(self, late: Mapping[K, Callable[[], V]]) -> None:
+        self._late = dict(late)
+        self._items: dict[K, V] = {}
+
+    def __getitem__(self, key: K) -> V:
+        if key not in self._items:
+            self._items[key] = self._late[key]()
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._late)
+
+    def __len__(self) -> int:
+        return len(self._late)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return FrozenMap, (dict(self),)
+
+
 def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A view of the same memory that cannot be written."""
     if not array.flags.writeable:
@@ -54,7 +84,7 @@ def own(noun: Any) -> None:
         value = getattr(noun, name, None)  # a field without init is not set yet
         if isinstance(value, np.ndarray):
             object.__setattr__(noun, name, _still(value))
-        elif isinstance(value, Mapping) and not isinstance(value, FrozenMap):
+        elif isinstance(value, Mapping) and not isinstance(value, FrozenMap | LateMap):
             object.__setattr__(noun, name, FrozenMap({k: _still(v) for k, v in value.items()}))
 
 

@@ -74,9 +74,8 @@ def fit(
     rows
         A table or an engine.
     estimator
-        How counts become tables; by default ``Dirichlet(ess=1)`` for one source and
-        ``HDMCS(s=PerState(1))`` for several. It serves continuous children too if it can, as
-        ``MLE()`` does.
+        How counts become tables; by default ``HDC()``, which ties parent states and sources as
+        closely as the rows say. It serves continuous children too if it can, as ``MLE()`` does.
     gaussian
         How moments become the regressions of continuous children. By default it does with the
         sources what the estimator of tables does: ``MLE()`` where they are pooled (or one),

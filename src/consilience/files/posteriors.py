@@ -27,8 +27,10 @@ from consilience.distributions.normal_inverse_gamma import (
 )
 from consilience.errors import InputError, ModelError
 from consilience.files import normal_posteriors as normal
+from consilience.files.chain_posteriors import chain, chain_content
 from consilience.files.normal_posteriors import LEAST, MOST
 from consilience.files.objects import Content, shown
+from consilience.parameters.chain_posterior import ChainPosterior
 from consilience.parameters.hierarchical import VIEWS, HierarchicalPosterior
 from consilience.parameters.hierarchy import solve
 from consilience.parameters.stacked import StackedPosterior
@@ -179,6 +181,7 @@ STACKED = "stacked"
 POSTERIORS: Mapping[str, _Kind] = {
     "dirichlet": _Kind(DirichletPosterior, Categorical, _dirichlet_content, _dirichlet),
     "hierarchical": _Kind(HierarchicalPosterior, Categorical, _hierarchical_content, _hierarchical),
+    "chain": _Kind(ChainPosterior, Categorical, chain_content, chain),
     "normal inverse gamma": _Kind(
         NormalInverseGammaPosterior,
         LinearGaussian,

@@ -45,7 +45,14 @@ from consilience.incomplete.starts import (
     random_tables,
     with_smoothed_tables,
 )
-from consilience.incomplete.steps import MixedStep, as_counts, step_of
+from consilience.incomplete.steps import (
+    Estimated,
+    MixedStep,
+    as_counts,
+    climbing,
+    conjugate,
+    held,
+)
 from consilience.inference.cases import Cases
 from consilience.inference.mixed_cases import MixedCases
 from consilience.network.network import Network
@@ -236,11 +243,12 @@ class _Run:
     def discrete(self) -> Convergence:
         """All nodes are discrete."""
         seen = self.task.statistics()
-        net = self.task.network(seen)
+        task = climbing(self.task, seen.counts)
+        net = task.plain_network(seen)
         cases = Cases.of(net, self.table, memory_limit=self.task.memory_limit)
         flatten = cases.layout.flatten
-        own = flatten({name: local.table for name, local in net.tables.items()})
-        step = step_of(self.task, net, cases.layout, seen.counts, own)
+        own = _vector(cases, net)
+        step = conjugate(task, net, cases.layout, seen.counts, own)
         problem = Problem(cases.layout, cases.expect, step.maximize, step.log_prior)
 
         def one_start(number: int) -> Climb:
@@ -252,25 +260,54 @@ class _Run:
 
         climbs = all_starts(one_start, self.n_starts)
         best = max(climbs, key=lambda one: one.objective[-1])
-        used = Statistics(as_counts(seen.counts, cases.layout.split(best.counts)))
-        found = self.task.network(used, seen, self._told(best, len(climbs), seen))
-        last = flatten({name: one.table for name, one in found.tables.items()})
-        log_likelihood = cases.expect(last)[1]
-        best.objective.append(
-            log_likelihood + (0.0 if step.log_prior is None else step.log_prior(last))
-        )
         starts = tuple(one.objective[-1] for one in climbs)
+        told = self._told(best, len(climbs), seen)
+        counts, last_task = best.counts, self.task
+        if task is not self.task:
+            rounds, last_task = self._rounds(cases, best, seen, own)
+            counts, told = rounds.counts, _with_rounds(told, rounds)
+        used = Statistics(as_counts(seen.counts, cases.layout.split(counts)))
+        found = last_task.network(used, seen, told)
+        log_likelihood = cases.expect(_vector(cases, found))[1]
+        if task is self.task:
+            last = step.log_prior(_vector(cases, found))
+            best.objective.append(log_likelihood + last)
+            starts = tuple(one.objective[-1] for one in climbs)
         return self._convergence(found, best, log_likelihood, ended_by(climbs, best), starts)
+
+    def _rounds(
+        self, cases: Cases, best: Climb, seen: Statistics, own: Floats
+    ) -> tuple[Climb, FitTask]:
+        """Steps with the estimator itself from where a climb ended, until the parameters rest."""
+        expected = as_counts(seen.counts, cases.layout.split(best.counts))
+        task = held(self.task, expected)
+        step = Estimated(task, cases.layout, seen.counts, own)
+        problem = Problem(cases.layout, cases.expect, step.maximize, None)
+        rounds = climb(
+            problem,
+            step.maximize(best.counts),
+            iterations=self.choice.iterations,
+            tolerance=self.choice.tolerance,
+            accelerate=self.choice.accelerate,
+            tell=self._teller(0),
+        )
+        return rounds, task
 
     def mixed(self) -> Convergence:
         """Some nodes are continuous: networks instead of vectors, and moments beside counts."""
         seen = self.task.statistics()
-        climbing = replace(self.task, chosen=_while_climbing(self.task.chosen))
-        step = MixedStep(climbing, seen)
-        climbs = all_starts(lambda number: self._mixed_climb(climbing, step, number), self.n_starts)
+        plain = replace(self.task, chosen=_while_climbing(self.task.chosen))
+        task = climbing(plain, seen.counts)
+        step = MixedStep(task, seen)
+        climbs = all_starts(lambda number: self._mixed_climb(task, step, number), self.n_starts)
         best = max(climbs, key=lambda one: one.objective[-1])
         told = self._told(best, len(climbs), seen)
-        found = self.task.network(step.statistics(*best.expected[:2]), seen, told)
+        expected, last_task = best.expected, self.task
+        if task is not plain:
+            rounds, held_tables = self._mixed_rounds(plain, step, best, seen)
+            expected, told = rounds.expected, _with_rounds(told, rounds)
+            last_task = replace(self.task, chosen={**self.task.chosen, "table": held_tables})
+        found = last_task.network(step.statistics(*expected[:2]), seen, told)
         log_likelihood = float(found.log_likelihood(self.table) @ _weights(self.table))
         starts = tuple(one.objective[-1] for one in climbs)
         return self._convergence(found, best, log_likelihood, ended_by(climbs, best), starts)
@@ -312,6 +349,28 @@ class _Run:
             log_prior=step.log_prior,
             tell=self._teller(number),
         )
+
+    def _mixed_rounds(
+        self, plain: FitTask, climbed: MixedStep, best: MixedClimb, seen: Statistics
+    ) -> tuple[MixedClimb, Any]:
+        """Steps with the estimator of tables itself from where a climb ended, until they rest."""
+        expected = best.expected
+        task = held(plain, climbed.statistics(*expected[:2]).counts)
+        step = MixedStep(task, seen)
+        net = step.maximize(expected.counts, expected.moments)
+        cases = MixedCases.of(
+            net, self.table, apart=step.apart, memory_limit=self.task.memory_limit
+        )
+        rounds = climb_mixed(
+            net,
+            cases,
+            step.maximize,
+            iterations=self.choice.iterations,
+            tolerance=self.choice.tolerance,
+            log_prior=None,
+            tell=self._teller(0),
+        )
+        return rounds, task.chosen["table"]
 
     def _mixed_start(self, climbing: FitTask, number: int) -> Network:
         if self.start is not None and number == 0:
@@ -375,6 +434,21 @@ def _over_n(estimator: Any) -> Any:
     if isinstance(estimator, Pooled | Separate):
         return replace(estimator, estimator=_over_n(estimator.estimator))
     return estimator
+
+
+def _vector(cases: Cases, net: Network) -> Floats:
+    return cases.layout.flatten({name: local.table for name, local in net.tables.items()})
+
+
+def _with_rounds(told: Told, rounds: Climb | MixedClimb) -> Told:
+    """What the record says of an estimator whose steps maximize no objective."""
+    note = (
+        "EM climbed with a Dirichlet prior of one row a parent state, around the complete rows of "
+        "all sources, since the estimator of tables has no objective; then the estimator was "
+        f"fitted to the expected counts, {len(rounds.objective)} rounds until the parameters "
+        f"{'rested' if rounds.stopped_by == 'tolerance' else 'had to stop: ' + rounds.stopped_by}."
+    )
+    return replace(told, notes=(*(told.notes or ()), note))
 
 
 def _weights(table: Table) -> Floats:

@@ -6,29 +6,92 @@ prior of :math:`a_{jk}` takes
 .. math:: \theta_{jk} = \frac{a_{jk} + N_{jk}}{\sum_k a_{jk} + N_j},
 
 the posterior mean, which is the maximum of :math:`\log L + \sum_{jk} a_{jk} \log \theta_{jk}`. That
-sum, and not the density of the Dirichlet, is what never falls. The other estimators are asked as
-they are; they maximize no such objective.
+sum, and not the density of the Dirichlet, is what never falls.
+
+The other estimators maximize no such objective. For them EM climbs with a Dirichlet prior of one
+row for each parent state (and source) around what the complete rows of all sources say of it,
+
+.. math:: a_{fjk} = \frac{N_{jk} + m_k}{N_j + 1}, \qquad m_k = \frac{N_k + 1/r}{N + 1},
+
+(:class:`Around`) and goes on from there with the estimator until the parameters rest. A chain is
+fitted once, to the expected counts that the climb ends with; in the rounds after that its strengths
+are held (:func:`held`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from consilience._typing import Bools, Floats
+from consilience.distributions.categorical import Categorical
 from consilience.inference.layout import Layout
 from consilience.network.network import Network
+from consilience.parameters.chain import HDC, HeldChain
 from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.estimator import is_apart, is_for_new_sources
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
+from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.story import Statistics
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
 from consilience.statistics.moments import Moments
 
-__all__ = ["Conjugate", "Estimated", "MixedStep", "as_counts", "step_of", "unwrapped"]
+__all__ = [
+    "Around",
+    "Conjugate",
+    "Estimated",
+    "MixedStep",
+    "as_counts",
+    "climbing",
+    "conjugate",
+    "held",
+    "is_conjugate",
+    "unwrapped",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Around:
+    """Posterior means under Dirichlet priors that are given as counts, in the shape of each table.
+
+    It keeps sources apart, and has one never seen, as the estimator does whose place it takes.
+    """
+
+    prior: Mapping[str, Floats]
+    by_source: bool
+    adds_new_source: bool
+
+    @classmethod
+    def of(cls, estimator: Any, seen: Sequence[Counts]) -> Around:
+        """One row for each parent state and source around the complete rows of all sources."""
+        has_new = is_for_new_sources(estimator)
+        prior = {}
+        for counts in seen:
+            n_sources = 0 if counts.source is None else counts.source.n_states + has_new
+            prior[counts.child.name] = _one_row(counts, n_sources)
+        return cls(prior, is_apart(estimator), has_new)
+
+    def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
+        """The local distribution of each family."""
+        return [self._table(counts) for counts in families]
+
+    def _table(self, counts: Counts) -> Categorical:
+        prior = self.prior[counts.child.name]
+        values = counts.to_dense().values.reshape(-1, *prior.shape[counts.source is not None :])
+        cells = prior.copy()
+        if counts.source is None:
+            cells += values[0]
+            source = None
+        else:
+            cells[: len(values)] += values
+            source = source_node(counts) if self.adds_new_source else counts.source
+        table = cells / cells.sum(axis=-1, keepdims=True)
+        return by_source_table(counts, source, table)
 
 
 class Conjugate:
@@ -81,8 +144,8 @@ class MixedStep:
     def __init__(self, task: FitTask, seen: Statistics) -> None:
         self._task, self._seen = task, seen
         self.apart = [one.names[-1] for one in seen.moments if one.source is not None]
-        regressor, tables = map(unwrapped, (task.chosen.get(k) for k in ("regression", "table")))
-        has_law = isinstance(regressor, MLE) and isinstance(tables, MLE | Dirichlet | None)
+        has_law = isinstance(unwrapped(task.chosen.get("regression")), MLE)
+        has_law = has_law and is_conjugate(task.chosen.get("table"))
         self.log_prior = self._log_prior if has_law else None
 
     def maximize(self, counts: dict[str, Floats], moments: dict[str, Moments]) -> Network:
@@ -105,13 +168,37 @@ class MixedStep:
         return total
 
 
-def step_of(
+def is_conjugate(estimator: Any) -> bool:
+    """Whether steps with this estimator of tables maximize an objective."""
+    return isinstance(unwrapped(estimator), MLE | Dirichlet | Around | None)
+
+
+def climbing(task: FitTask, seen: Sequence[Counts]) -> FitTask:
+    """The task with an estimator of tables whose steps maximize an objective."""
+    tables = task.chosen.get("table")
+    if is_conjugate(tables):
+        return task
+    return replace(task, chosen={**task.chosen, "table": Around.of(tables, seen)})
+
+
+def held(task: FitTask, expected: Sequence[Counts]) -> FitTask:
+    """The task with chains fitted to these counts, whose strengths are held from now on."""
+    return replace(task, chosen={**task.chosen, "table": _held(task.chosen["table"], expected)})
+
+
+def _held(estimator: Any, expected: Sequence[Counts]) -> Any:
+    if isinstance(estimator, HDC):
+        return HeldChain.of(estimator, expected)
+    if isinstance(estimator, Pooled):
+        return Pooled(_held(estimator.estimator, [counts.pooled() for counts in expected]))
+    return estimator
+
+
+def conjugate(
     task: FitTask, net: Network, layout: Layout, seen: Sequence[Counts], start: Floats
-) -> Conjugate | Estimated:
-    """The M-step of the task's estimator of tables."""
+) -> Conjugate:
+    """The M-step of an estimator of tables that maximizes an objective."""
     estimator = task.chosen["table"]
-    if not isinstance(unwrapped(estimator), MLE | Dirichlet):
-        return Estimated(task, layout, seen, start)
     prior = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
     prior.update({counts.child.name: _prior(estimator, counts) for counts in seen})
     fixed = {name: np.full(shape, name == net.source) for name, shape in layout.shapes.items()}
@@ -126,13 +213,27 @@ def unwrapped(estimator: Any) -> Any:
 
 
 def _prior(estimator: Any, counts: Counts) -> Floats:
-    """Prior counts of a family in the shape of its table, the same for every source."""
+    """Prior counts of a family in the shape of its table; of a Dirichlet the same by source."""
+    if isinstance(estimator, Around):
+        return estimator.prior[counts.child.name]
     shape = tuple(variable.n_states for variable in (*counts.given, counts.child))
     inner = unwrapped(estimator)
     prior = inner.prior(counts.pooled()) if isinstance(inner, Dirichlet) else np.zeros(shape)
     if counts.source is None:
         return np.asarray(prior)
     return np.repeat(prior[None], counts.source.n_states, axis=0)
+
+
+def _one_row(counts: Counts, n_sources: int) -> Floats:
+    """A row of pseudo-counts for each parent state around the counts of all sources; repeated for
+    so many sources, or none.
+    """
+    r = counts.child.n_states
+    rows = counts.pooled().to_dense().values.reshape(-1, r)
+    margin = (rows.sum(axis=0) + 1.0 / r) / (rows.sum() + 1.0)
+    base = (rows + margin) / (rows.sum(axis=1, keepdims=True) + 1.0)
+    base = base.reshape([variable.n_states for variable in (*counts.given, counts.child)])
+    return np.repeat(base[None], n_sources, axis=0) if n_sources else base
 
 
 def as_counts(seen: Sequence[Counts], tables: dict[str, Floats]) -> list[Counts]:

@@ -23,7 +23,7 @@ the means:
 
 These are iterated to a fixed point. Only the cells with customers matter to the others, so the
 rounds skip what was never seen. The last equation alone would take hundreds of rounds where the
-data say little about :math:`s`; its root is sought by secants in :math:`\log s`.
+data say little about :math:`s`; its root is sought by Newton's steps in :math:`\log s`.
 
 References: Teh, Jordan, Beal and Blei (2006); Teh, Kurihara and Welling (2008).
 """
@@ -42,6 +42,10 @@ __all__ = ["digamma_rise", "fit_order", "leave_out", "place", "settle"]
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
 )
+
+LONGEST = 1.0
+STRIDE = 10.0
+"""Of log s in a round: the longest step, and how many pulls make one where no root is in sight."""
 
 
 @kernel
@@ -67,6 +71,27 @@ def digamma_rise(c: float, n: float) -> float:
 
 
 @kernel
+def _trigamma_fall(c: float, n: float) -> float:
+    """Trigamma(c) - trigamma(c + n) for c > 0 and n >= 0, to a millionth: a slope needs no more."""
+    total = 0.0
+    if n <= 16.0 and n == math.floor(n):
+        for i in range(int(n)):
+            total += 1.0 / ((c + i) * (c + i))
+        return total
+    while c < 4.0:
+        total += 1.0 / (c * c) - 1.0 / ((c + n) * (c + n))
+        c += 1.0
+    return total + _trigamma(c) - _trigamma(c + n)
+
+
+@kernel
+def _trigamma(x: float) -> float:
+    """Trigamma of x of 4 and more: the asymptotic series."""
+    y = 1.0 / (x * x)
+    return 1.0 / x + y * (0.5 + (1 / 6 - y * (1 / 30 - y / 42)) / x)
+
+
+@kernel
 def fit_order(
     counts: Floats,
     up: Integers,
@@ -76,7 +101,7 @@ def fit_order(
     rates: Floats,
     least: Floats,
     most: Floats,
-    first: float,
+    first: Floats,
     n_rounds: int,
     tolerance: float,
 ) -> tuple[Floats, Floats, Floats]:
@@ -95,7 +120,7 @@ def fit_order(
     least, most
         Where the concentration of each level is cut off; equal where it is fixed.
     first
-        The concentration that all levels start from.
+        The concentration that each level starts from.
     n_rounds, tolerance
         At most so many rounds, until no mean and no log concentration changes by more.
 
@@ -106,9 +131,9 @@ def fit_order(
         where no count is.
     """
     n_levels, r = len(start) - 1, counts.shape[1]
-    s, pull, move = np.zeros(n_levels), np.zeros(n_levels), np.zeros(n_levels)
+    s = np.zeros(n_levels)
     for level in range(n_levels):
-        s[level] = min(max(first, least[level]), most[level])
+        s[level] = min(max(first[level], least[level]), most[level])
     customers, mean = np.zeros((len(up), r)), np.zeros((len(up), r))
     totals, weight = np.zeros(len(up)), np.zeros(len(up))
     every = np.zeros(len(up), np.int64)
@@ -117,23 +142,30 @@ def fit_order(
         for x in range(r):
             mean[g, x] = 1.0 / r
     seen, ends = place(counts, up, start, customers, totals)
+    _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
     for _ in range(n_rounds):
         _seat(customers, totals, mean, weight, s, up, seen, ends)
         change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
         for level in range(1, n_levels):
-            tables, rise = 0.0, 0.0
+            tables, bend, rise, fall = 0.0, 0.0, 0.0, 0.0
             for i in range(ends[level - 1], ends[level]):
                 tables += totals[seen[i]]
             for i in range(ends[level], ends[level + 1]):
-                w = weight[seen[i]]
-                rise += w * digamma_rise(s[level] * w, totals[seen[i]])
-            new = (shapes[level] - 1.0 + tables) / (rates[level] + rise)
-            new = min(max(new, least[level]), most[level])
-            before, pull[level] = pull[level], math.log(new / s[level])
-            step = _secant_step(pull[level], before, move[level])
+                g, h = seen[i], up[seen[i]]
+                strength = s[level] * weight[g]
+                rise += weight[g] * digamma_rise(strength, totals[g])
+                fall += weight[g] * strength * _trigamma_fall(strength, totals[g])
+                for x in range(r):
+                    if customers[g, x] > 0.0:
+                        c = strength * mean[h, x]
+                        bend += c * c * _trigamma_fall(c, customers[g, x])
+            above, below = shapes[level] - 1.0 + tables, rates[level] + rise
+            step = -LONGEST  # nothing seen, under a prior whose mode is zero
+            if above > 0.0:
+                pull = math.log(above / below / s[level])
+                step = _newton_step(pull, (tables - bend) / above + fall / below - 1.0)
             new = min(max(s[level] * math.exp(step), least[level]), most[level])
-            move[level] = math.log(new / s[level])
-            change = max(change, abs(move[level]))
+            change = max(change, abs(math.log(new / s[level])))
             s[level] = new
         if change <= tolerance:
             break
@@ -160,6 +192,7 @@ def settle(
     customers, mean = np.zeros((len(up), r)), np.full((len(up), r), 1.0 / r)
     totals, weight, every = np.zeros(len(up)), np.ones(len(up)), np.arange(len(up))
     seen, ends = place(counts, up, start, customers, totals)
+    _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
     for _ in range(n_rounds):
         _seat(customers, totals, mean, weight, s, up, seen, ends)
         change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
@@ -212,7 +245,10 @@ def leave_out(
 def place(
     counts: Floats, up: Integers, start: Integers, customers: Floats, totals: Floats
 ) -> tuple[Integers, Integers]:
-    """Fill in the customers of level K; the rows that will have any, and where levels end."""
+    """Fill in the customers of level K, and as if every customer had a table those of the others.
+
+    Returns the rows that have any, and where levels end among them.
+    """
     n_levels, is_seen = len(start) - 1, np.zeros(len(up), np.int64)
     for i in range(len(counts)):
         g = start[n_levels - 1] + i
@@ -222,7 +258,11 @@ def place(
         if totals[g] > 0.0:
             is_seen[g] = 1
     for g in range(len(up) - 1, 0, -1):
-        is_seen[up[g]] |= is_seen[g]
+        if is_seen[g]:
+            is_seen[up[g]] = 1
+            totals[up[g]] += totals[g]
+            for x in range(counts.shape[1]):
+                customers[up[g], x] += customers[g, x]
     seen, ends = np.zeros(len(up), np.int64), np.zeros(n_levels + 1, np.int64)
     n = 0
     for level in range(n_levels):
@@ -303,18 +343,13 @@ def _average(
 
 
 @kernel
-def _secant_step(pull: float, before: float, move: float) -> float:
-    """Step to where the pull vanishes, judged by what the last move changed of the pull.
+def _newton_step(pull: float, slope: float) -> float:
+    """Step of log s to where the pull vanishes, no longer than one unless the pull itself is.
 
-    A pull that grows along its own direction leads away from a root that no round would stay at;
-    there it is followed in long strides. No step is longer than 30 pulls, nor than one unless the
-    pull itself is.
+    A pull that does not fall along its own direction is followed in long strides.
     """
-    if move == 0.0:
-        return pull
-    slope = (pull - before) / move
-    step = -pull / slope if slope < 0.0 else 10.0 * pull
-    longest = min(30.0 * abs(pull), max(1.0, abs(pull)))
+    step = -pull / slope if slope < 0.0 else STRIDE * pull
+    longest = max(LONGEST, abs(pull))
     return min(max(step, -longest), longest)
 
 

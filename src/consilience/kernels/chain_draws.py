@@ -127,24 +127,15 @@ def record(
     start: Integers,
     state: Words,
     out: Floats,
-    unseen: Integers,
-    out_unseen: Floats,
 ) -> None:
-    """Draw the rows of level K into ``out``, and those of sources never seen into ``out_unseen``.
-
-    A row of a source never seen backs off to ``phi[unseen[i]]`` and has the average weight.
-    """
-    k, r = len(s) - 1, customers.shape[1]
+    """Draw the rows of level K into ``out``, and on the way those without customers."""
+    k = len(s) - 1
     for level in range(k):
         for g in range(start[level], start[level + 1]):
             if totals[g] == 0.0:  # a sweep has drawn the others
                 _draw_row(customers, phi, weight, s, up, level, g, phi, g, state)
     for i in range(len(out)):
         _draw_row(customers, phi, weight, s, up, k, start[k] + i, out, i, state)
-    for i in range(len(unseen)):
-        for x in range(r):
-            out_unseen[i, x] = _log_gamma(max(s[k] * phi[unseen[i], x], SMALLEST), state)
-        _normalize(out_unseen, i)
 
 
 @inner

@@ -31,7 +31,8 @@ class Record:
     pooling
         For each family that was counted by source, the log evidence of its counts if the sources
         were pooled, tied by a hierarchy, or kept apart; with the s and alpha0 of the estimator if
-        it has them. For a continuous child, the log evidence of its regressions.
+        it ties sources by a hierarchy, else with a learned strength. It is computed when it is
+        first asked for. For a continuous child, the log evidence of its regressions.
     notes
         Anything else a reader should know, one sentence each.
     """

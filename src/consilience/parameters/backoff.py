@@ -14,7 +14,7 @@ import numpy as np
 
 from consilience._typing import Integers
 
-__all__ = ["MAIN_PARENT", "OTHER_PARENT", "SOURCE", "Way", "way_of"]
+__all__ = ["MAIN_PARENT", "OTHER_PARENT", "SOURCE", "Way", "way_of", "with_new_source"]
 
 SOURCE, MAIN_PARENT, OTHER_PARENT = range(3)
 """Kinds of dropped variables; each has its own prior of the strength."""
@@ -26,6 +26,8 @@ class Way:
 
     Parameters
     ----------
+    sizes
+        Number of states of each axis.
     order
         The axes in the order in which they are dropped.
     rho
@@ -38,6 +40,7 @@ class Way:
         The row that a source never seen backs off to, for each parent state.
     """
 
+    sizes: tuple[int, ...]
     order: tuple[int, ...]
     rho: float
     kinds: Integers
@@ -64,7 +67,15 @@ def way_of(sizes: Sequence[int], kinds: Sequence[int], order: tuple[int, ...], r
     levels = [rows + at for rows, at in zip(reversed(maps), start, strict=False)]
     up = np.concatenate([np.zeros(1, np.int64), *levels])
     by_level = np.array([SOURCE, *(kinds[axis] for axis in reversed(order))], np.int64)
-    return Way(order, rho, by_level, up, start, _unseen(up, start, by_level, sizes))
+    unseen = _unseen(up, start, by_level, sizes)
+    return Way(tuple(sizes), order, rho, by_level, up, start, unseen)
+
+
+def with_new_source(way: Way) -> Way:
+    """The same way with one source more, the last."""
+    kinds = dict(zip(reversed(way.order), way.kinds[1:].tolist(), strict=True))
+    sizes = (way.sizes[0] + 1, *way.sizes[1:])
+    return way_of(sizes, [kinds[axis] for axis in range(len(sizes))], way.order, way.rho)
 
 
 def _unseen(up: Integers, start: Integers, kinds: Integers, sizes: Sequence[int]) -> Integers:

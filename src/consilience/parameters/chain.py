@@ -35,8 +35,8 @@ Kurihara and Welling (2008), expected tables.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import factorial
 from typing import ClassVar
@@ -49,8 +49,14 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical, Posterior
 from consilience.errors import InputError
-from consilience.kernels.chain import fit_order
-from consilience.parameters.backoff import MAIN_PARENT, OTHER_PARENT, SOURCE, Way, way_of
+from consilience.kernels.chain import fit_order, settle
+from consilience.parameters.backoff import (
+    MAIN_PARENT,
+    OTHER_PARENT,
+    SOURCE,
+    Way,
+    way_of,
+)
 from consilience.parameters.chain_posterior import (
     FIT_ROUNDS,
     TOLERANCE,
@@ -58,10 +64,10 @@ from consilience.parameters.chain_posterior import (
     WeightedWay,
 )
 from consilience.parameters.sources import by_source_table, source_node
-from consilience.parameters.strength import Gamma
+from consilience.parameters.strength import AMONG_PARENT_STATES, AMONG_SOURCES, Gamma
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 
-__all__ = ["HDC", "FittedChain", "fitted_chains"]
+__all__ = ["HDC", "FittedChain", "HeldChain", "fitted_chains"]
 
 RHOS = (0.0, 1.0)
 """Exponents of the weight of a row: how much more a frequent joint state is smoothed."""
@@ -77,10 +83,6 @@ LEAST_GAIN = 5.0
 """Nats by which sharing the prior of the strengths must predict better to be kept."""
 
 FIRST_S, LEAST_S, MOST_S = 5.0, 1e-3, 1e6
-
-PARENTS = Gamma(2.0, 0.1)
-SOURCES = Gamma(1.0, 0.02)
-"""Default priors of the strengths; ``experiments/defaults.py`` has the study behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,8 @@ class HDC:
     [0.667, 0.333]
     """
 
-    parents: Gamma = PARENTS
-    sources: Gamma = SOURCES
+    parents: Gamma = AMONG_PARENT_STATES
+    sources: Gamma = AMONG_SOURCES
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
 
@@ -131,7 +133,7 @@ class HDC:
                 )
 
     def __repr__(self) -> str:
-        plain = {"parents": PARENTS, "sources": SOURCES}
+        plain = {"parents": AMONG_PARENT_STATES, "sources": AMONG_SOURCES}
         said = [f"{k}={getattr(self, k)!r}" for k, v in plain.items() if getattr(self, k) != v]
         return f"HDC({', '.join(said)})"
 
@@ -195,17 +197,24 @@ class FittedChain:
 
     def posterior(self) -> ChainPosterior:
         """The posterior of the table."""
-        priors = self.priors
+        shapes, rates = self.priors.shapes, self.priors.rates
         ways = [
-            WeightedWay(
-                way, (float(a), float(b)), s, priors.shapes[way.kinds], priors.rates[way.kinds]
-            )
+            WeightedWay(way, float(a), float(b), s, shapes[way.kinds], rates[way.kinds])
             for way, (a, b), s in zip(self.ways, self.shares, self.s, strict=True)
         ]
         given = self.counts.given if self.source is None else (self.source, *self.counts.given)
         shape = tuple(variable.n_states for variable in (*given, self.counts.child))
         n_sources = 0 if self.source is None else self.source.n_states - 1
         return ChainPosterior(self.rows, n_sources, tuple(ways), shape)
+
+    def settled(self, counts: Counts) -> FittedChain:
+        """The same ways, shares and strengths with the means of other counts of the family."""
+        rows = counts.to_dense().values.reshape(self.rows.shape)
+        means = np.zeros_like(self.means)
+        for i, (way, s) in enumerate(zip(self.ways, self.s, strict=True)):
+            *_, mean = settle(rows, way.up, way.start, way.rho, s, FIT_ROUNDS, TOLERANCE)
+            means += self.weighted(i, mean)
+        return replace(self, counts=counts, rows=rows, means=means)
 
     def local(self, means: Floats, posterior: Posterior | None = None) -> Categorical:
         """The local distribution with rows in the shape of ``means``.
@@ -226,17 +235,54 @@ def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
     n_children = Counter(parent for counts in families for parent in counts.family.parents)
     chains = [_Chain.of(counts, n_children) for counts in families]
     own = priors = Priors.of(choice)
-    alone = [_averaged(chain, own) for chain in chains]
+    every = [_averaged(chain, own) for chain in chains]
+    kept_ways = [_kept_ways(*pair) for pair in zip(chains, every, strict=True)]
+    chains, alone = [chain for chain, _ in kept_ways], [average for _, average in kept_ways]
     shared = alone
     for _ in range(SHARING_ROUNDS):
         priors = _shared_priors(chains, shared, priors)
-        shared = [_averaged(chain, priors) for chain in chains]
+        shared = [
+            _averaged(chain, priors, last) for chain, last in zip(chains, shared, strict=True)
+        ]
     gain = sum(average.score for average in shared) - sum(average.score for average in alone)
     kept, priors = (shared, priors) if gain > LEAST_GAIN else (alone, own)
     return [
         _kept(counts, source, chain, average, priors)
         for counts, source, chain, average in zip(families, sources, chains, kept, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class HeldChain:
+    """A chain as fitted before, for counts that have changed a little: ways, shares and strengths
+    are held, and only the means settle anew.
+
+    Parameters
+    ----------
+    choice
+        The chain.
+    fitted
+        The fits of all families, by child.
+    """
+
+    choice: HDC
+    fitted: Mapping[str, FittedChain]
+    by_source: ClassVar[bool] = True
+    adds_new_source: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, choice: HDC, families: Sequence[Counts]) -> HeldChain:
+        """The chain fitted to these counts."""
+        fitted = fitted_chains(families, choice)
+        return cls(choice, {one.counts.child.name: one for one in fitted})
+
+    def __repr__(self) -> str:
+        return repr(self.choice)
+
+    def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
+        """The local distribution of each family."""
+        anew = [self.fitted[counts.child.name].settled(counts) for counts in families]
+        return [fitted.local(fitted.means, fitted.posterior()) for fitted in anew]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,22 +329,27 @@ class _Chain:
         return cls(values.reshape(-1, values.shape[-1]), ways)
 
 
+def _kept_ways(chain: _Chain, average: _Average) -> tuple[_Chain, _Average]:
+    """The chain and its average without the ways of no weight."""
+    kept = np.flatnonzero(average.weights + average.unseen_weights)
+    return (
+        _Chain(chain.rows, [chain.ways[i] for i in kept]),
+        replace(
+            average,
+            weights=average.weights[kept],
+            unseen_weights=average.unseen_weights[kept],
+            s=[average.s[i] for i in kept],
+        ),
+    )
+
+
 def _kept(
     counts: Counts, source: Variable | None, chain: _Chain, average: _Average, priors: Priors
 ) -> FittedChain:
     """What the averaging left of the ways of a chain."""
-    shares = np.stack([average.weights, average.unseen_weights], axis=1)
-    kept = np.flatnonzero(shares.any(axis=1))
-    return FittedChain(
-        counts,
-        source,
-        chain.rows,
-        [chain.ways[i] for i in kept],
-        shares[kept],
-        [average.s[i] for i in kept],
-        average.rows,
-        priors,
-    )
+    kept, left = _kept_ways(chain, average)
+    shares = np.stack([left.weights, left.unseen_weights], axis=1)
+    return FittedChain(counts, source, kept.rows, kept.ways, shares, left.s, average.rows, priors)
 
 
 def _by_information(given: Sequence[Variable], pooled: Floats) -> list[int]:
@@ -327,11 +378,15 @@ def _orders(source: list[int], parents: list[int]) -> Iterator[tuple[int, ...]]:
             yield (*parents[:place], *source, *parents[place:])
 
 
-def _averaged(chain: _Chain, priors: Priors) -> _Average:
-    """All ways fitted and averaged, weighted by how well each predicts what is left out."""
+def _averaged(chain: _Chain, priors: Priors, last: _Average | None = None) -> _Average:
+    """All ways fitted and averaged, weighted by how well each predicts what is left out.
+
+    With the average under other priors, the fits start from its strengths.
+    """
     strengths, tables, unseen, predictions = [], [], [], []
-    for way in chain.ways:
-        s, mean, left_out = _fitted(chain, way, priors)
+    for i, way in enumerate(chain.ways):
+        first = np.full(len(way.kinds), FIRST_S) if last is None else last.s[i]
+        s, mean, left_out = _fitted(chain, way, priors, first)
         strengths.append(s)
         tables.append(mean[way.start[-2] :])
         unseen.append(mean[way.unseen])
@@ -355,7 +410,9 @@ def _weights(scores: Floats) -> Floats:
     return weights / weights.sum()
 
 
-def _fitted(chain: _Chain, way: Way, priors: Priors) -> tuple[Floats, Floats, Floats]:
+def _fitted(
+    chain: _Chain, way: Way, priors: Priors, first: Floats
+) -> tuple[Floats, Floats, Floats]:
     least, most = np.full(len(way.kinds), LEAST_S), np.full(len(way.kinds), MOST_S)
     return fit_order(
         chain.rows,
@@ -366,7 +423,7 @@ def _fitted(chain: _Chain, way: Way, priors: Priors) -> tuple[Floats, Floats, Fl
         priors.rates[way.kinds],
         least,
         most,
-        FIRST_S,
+        first,
         FIT_ROUNDS,
         TOLERANCE,
     )

@@ -5,29 +5,33 @@ its rows, the sweeps of ``kernels/chain_draws.py`` draw the numbers of tables, t
 their Gamma priors and the rows of all levels from their joint posterior, exactly up to Monte Carlo
 error. They start from the fit, which is near the mode. Nothing is drawn before it is asked for.
 
-A row without any count, and a source never seen, are tied as strongly as the average row. The new
-source's table comes from a way that drops the source first, as its means do.
+A row without any count is tied as strongly as the average row. A source never seen is one more
+source without counts, and so is a known source without rows. Half of its draws come from the same
+way as those of the others; the other half from one that drops the source first, as its means do, so
+that it keeps what all sources say of the parents. (By the first way alone intervals are sound where
+sources differ in what a parent does, but means of draws predict new sources worse; by the second
+alone it is the other way round.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Floats, Integers
+from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.kernels.chain import place, settle
 from consilience.kernels.chain_draws import record, sweep
-from consilience.parameters.backoff import Way
+from consilience.parameters.backoff import Way, with_new_source
 from consilience.statistics.counts import MEMORY_LIMIT
 
 __all__ = ["FIT_ROUNDS", "TOLERANCE", "ChainPosterior", "WeightedWay"]
 
-FIT_ROUNDS, TOLERANCE = 200, 1e-6
+FIT_ROUNDS, TOLERANCE = 500, 1e-6
 """Of the fits: at most so many rounds, until nothing changes by more."""
 
 N_DRAWS = 2000
@@ -45,8 +49,8 @@ class WeightedWay:
     ----------
     way
         The back-off order.
-    shares
-        Its weights for sources seen and for one never seen.
+    share, share_unseen
+        Its weight, and that among the ways that drop the source first; 0 for the others.
     s
         Strengths by level, the mode; not used for level 0.
     shapes, rates
@@ -54,7 +58,8 @@ class WeightedWay:
     """
 
     way: Way
-    shares: tuple[float, float]
+    share: float
+    share_unseen: float
     s: Floats
     shapes: Floats
     rates: Floats
@@ -69,8 +74,8 @@ class ChainPosterior:
     rows
         The counts, shape (joint states of source and parents, states), fractional or not.
     n_sources
-        Sources among the joint states; 0 if the counts are pooled. With sources the table has one
-        more, the source never seen.
+        Number of sources; 0 if the counts are pooled. With sources the table has one more, the
+        source never seen, last.
     ways
         The ways that are averaged.
     shape
@@ -105,26 +110,28 @@ class ChainPosterior:
 
     def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
         """Tables drawn from the posterior, without end; each way's sweeps go on where they were."""
-        running: dict[int, _Sweeps] = {}
-        seen_shares, unseen_shares = np.array([one.shares for one in self.ways]).T
+        rows, ways = self._with_new_source()
+        running = [_Sweeps(rows, one) for one in ways]
+        shares, unseen_shares = np.array([(one.share, one.share_unseen) for one in ways]).T
+        is_unseen = np.zeros(len(rows), np.bool_)
+        if self.n_sources:
+            by_source = rows.reshape(self.n_sources + 1, -1)
+            is_unseen = np.repeat(~by_source.any(axis=1), len(rows) // len(by_source))
         while True:
-            which = int(rng.choice(len(self.ways), p=seen_shares))
-            if which not in running:
-                running[which] = _Sweeps(self, which, rng)
-            table = running[which].draw()
-            if self.n_sources and not self.ways[which].way.drops_source_first:
-                other = int(rng.choice(len(self.ways), p=unseen_shares))
-                if other not in running:
-                    running[other] = _Sweeps(self, other, rng)
-                is_unseen = self.is_unseen
-                table[is_unseen] = running[other].draw()[is_unseen]
-            yield table.reshape(self.shape)
+            which = int(rng.choice(len(ways), p=shares))
+            drawn = running[which].draw(rng)
+            if is_unseen.any() and not ways[which].share_unseen and rng.random() < 0.5:
+                other = int(rng.choice(len(ways), p=unseen_shares))
+                drawn[is_unseen] = running[other].draw(rng)[is_unseen]
+            yield drawn.reshape(self.shape)
 
-    @property
-    def is_unseen(self) -> Integers:
-        """Places of the sources without rows of the family, the one never seen last."""
-        totals = self.rows.reshape(self.n_sources, -1).sum(axis=1)
-        return np.append(np.flatnonzero(totals == 0), self.n_sources)
+    def _with_new_source(self) -> tuple[Floats, Sequence[WeightedWay]]:
+        """The counts and ways with one source more, without counts, if there are sources."""
+        if not self.n_sources:
+            return self.rows, self.ways
+        empty = np.zeros((len(self.rows) // self.n_sources, self.rows.shape[1]))
+        ways = [replace(one, way=with_new_source(one.way)) for one in self.ways]
+        return np.concatenate([self.rows, empty]), ways
 
     def _drawn(self) -> Floats:
         """All draws behind an interval."""
@@ -144,30 +151,16 @@ class ChainPosterior:
 class _Sweeps:
     """The Gibbs sweeps of one way: a state that moves on from draw to draw."""
 
-    def __init__(self, posterior: ChainPosterior, which: int, rng: np.random.Generator) -> None:
-        self._posterior, self._one = posterior, posterior.ways[which]
-        way, s = self._one.way, self._one.s
-        rows = posterior.rows
-        customers, totals, weight, mean = settle(
-            rows, way.up, way.start, way.rho, s, FIT_ROUNDS, TOLERANCE
-        )
-        weight[totals == 0] = 1.0
-        self._customers, self._totals, self._weight = customers, totals, weight
-        self._phi, self._s = mean, s.copy()
-        at_bottom = np.zeros_like(customers), np.zeros_like(totals)
-        self._seen, self._ends = place(rows, way.up, way.start, *at_bottom)
-        self._state = rng.integers(0, 1 << 63, 1).astype(np.uint64)
-        self._unseen = np.zeros(0, np.int64)
-        if posterior.n_sources and way.drops_source_first:
-            self._unseen = np.tile(way.unseen, len(posterior.is_unseen))
-        self._sweep(BURN_IN)
+    def __init__(self, counts: Floats, one: WeightedWay) -> None:
+        self._counts, self._one = counts, one
+        self._is_begun = False
 
-    def draw(self) -> Floats:
-        """A table, shape (sources, parent states, states), the source never seen last."""
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """The rows of the last level after some more sweeps."""
+        if not self._is_begun:
+            self._begin(rng)
         self._sweep(SWEEPS_A_DRAW)
-        posterior, way = self._posterior, self._one.way
-        r = posterior.rows.shape[1]
-        rows, unseen = np.empty(posterior.rows.shape), np.empty((len(self._unseen), r))
+        rows, way = np.empty(self._counts.shape), self._one.way
         record(
             self._customers,
             self._totals,
@@ -178,16 +171,20 @@ class _Sweeps:
             way.start,
             self._state,
             rows,
-            self._unseen,
-            unseen,
         )
-        if not posterior.n_sources:
-            return rows
-        table = np.empty((posterior.n_sources + 1, len(rows) // posterior.n_sources, r))
-        table[:-1] = rows.reshape(posterior.n_sources, -1, r)
-        if len(self._unseen):
-            table[posterior.is_unseen] = unseen.reshape(-1, *table.shape[1:])
-        return table
+        return rows
+
+    def _begin(self, rng: np.random.Generator) -> None:
+        counts, way, s = self._counts, self._one.way, self._one.s
+        settled = settle(counts, way.up, way.start, way.rho, s, FIT_ROUNDS, TOLERANCE)
+        self._customers, self._totals, self._weight, self._phi = settled
+        self._weight[self._totals == 0] = 1.0
+        self._s = s.copy()
+        unused = np.zeros_like(self._customers), np.zeros_like(self._totals)
+        self._seen, self._ends = place(counts, way.up, way.start, *unused)
+        self._state = rng.integers(0, 1 << 63, 1).astype(np.uint64)
+        self._is_begun = True
+        self._sweep(BURN_IN)
 
     def _sweep(self, n_sweeps: int) -> None:
         one = self._one

@@ -6,9 +6,11 @@ if that one pools the sources, keeps them apart or ties them, so do the others. 
 ===================== =================== ==================== ===========================
 sources               tables              regressions          logistic nodes
 ===================== =================== ==================== ===========================
-one                   Dirichlet(ess=1)    MLE()                LogisticRegression()
-several               HDMCS()             HierarchicalGaussian HierarchicalLogistic
+one                   HDC()               MLE()                LogisticRegression()
+several               HDC()               HierarchicalGaussian HierarchicalLogistic
 ===================== =================== ==================== ===========================
+
+With one source the network has no source node: the chain ties parent states alone.
 """
 
 from __future__ import annotations
@@ -19,19 +21,18 @@ from typing import Any
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
-from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.chain import HDC
 from consilience.parameters.estimator import METHODS, is_apart, is_for_new_sources, serves
-from consilience.parameters.hierarchical import HDMCS
 from consilience.parameters.hierarchical_gaussian import HierarchicalGaussian
 from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
 from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.pooling import Separate, check_estimator
+from consilience.parameters.pooling import Pooled, Separate, check_estimator
 
 __all__ = ["choices", "has_new_source", "kind_of", "method_of"]
 
 KEYWORDS = {"table": "estimator", "regression": "gaussian", "logistic": "logistic"}
 EXAMPLES = {
-    "table": "cs.Dirichlet() or cs.HDMCS()",
+    "table": "cs.HDC() or cs.Dirichlet()",
     "regression": "cs.MLE(), cs.NormalInverseGamma() or cs.HierarchicalGaussian()",
     "logistic": "cs.LogisticRegression() or cs.HierarchicalLogistic()",
 }
@@ -68,7 +69,7 @@ def choices(
             parameter="estimator",
         )
     tables = _tables(estimator, n_sources)
-    lead = tables if estimator is None else estimator
+    lead = estimator if estimator is not None else HDC() if n_sources > 1 else Pooled(HDC())
     return {kind: _chosen(kind, said[kind], estimator, tables, lead) for kind in occurring}
 
 
@@ -127,8 +128,8 @@ def _tables(estimator: Any, n_sources: int) -> Any:
     if estimator is not None and serves(estimator, "table"):
         return estimator
     if estimator is None or is_for_new_sources(estimator):
-        return HDMCS() if n_sources > 1 else Dirichlet()
-    return Separate(Dirichlet()) if is_apart(estimator) else Dirichlet()
+        return Pooled(HDC()) if n_sources == 1 else HDC()
+    return Separate(HDC()) if is_apart(estimator) else Pooled(HDC())
 
 
 def _chosen(kind: str, said: Any, estimator: Any, tables: Any, lead: Any) -> Any:

@@ -34,7 +34,14 @@ from consilience.errors import InputError
 from consilience.parameters.hierarchy import Hierarchy, solve_each
 from consilience.parameters.maximum_likelihood import pooled_rows
 from consilience.parameters.sources import source_node
-from consilience.parameters.strength import ONE_PER_STATE, Gamma, PerState, Strength, check_strength
+from consilience.parameters.strength import (
+    AMONG_PARENT_STATES,
+    AMONG_SOURCES,
+    Gamma,
+    PerState,
+    Strength,
+    check_strength,
+)
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 
 __all__ = ["HDMCS", "HDMJS", "HDS", "HierarchicalPosterior"]
@@ -141,14 +148,15 @@ class HDS:
     Parameters
     ----------
     s
-        Strength of the tie: a number, ``PerState(1)`` or ``Gamma(shape, rate)`` to learn it.
+        Strength of the tie: a number, ``PerState(1)``, or ``Gamma(shape, rate)`` to learn it, as by
+        default. Learning it takes about fifty solutions where a given one takes one.
     alpha0
         Prior of the base for every state.
     pseudo_count
         Added to every cell before anything else.
     """
 
-    s: Strength = ONE_PER_STATE
+    s: Strength = AMONG_PARENT_STATES
     alpha0: float = 1.0
     pseudo_count: float = 0.0
     by_source: ClassVar[bool] = False
@@ -178,7 +186,7 @@ class HDS:
 class HDMCS:
     """For each parent state, the sources share a base. Parameters as for :class:`HDS`."""
 
-    s: Strength = ONE_PER_STATE
+    s: Strength = AMONG_SOURCES
     alpha0: float = 1.0
     pseudo_count: float = 0.0
     by_source: ClassVar[bool] = True
@@ -209,7 +217,7 @@ class HDMJS:
     to each.
     """
 
-    s: Strength = ONE_PER_STATE
+    s: Strength = AMONG_SOURCES
     alpha0: float = 1.0
     pseudo_count: float = 0.0
     by_source: ClassVar[bool] = True

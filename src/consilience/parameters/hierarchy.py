@@ -31,7 +31,7 @@ from consilience.distributions.dirichlet import draw_logs, draw_rows
 from consilience.kernels.hierarchy import approximate, can_be_exact, draw_tables, solve_all
 from consilience.parameters.strength import Gamma, Strength, nodes, size
 
-__all__ = ["MOST_WORK", "Hierarchy", "log_evidence_of", "solve", "solve_each"]
+__all__ = ["MOST_WORK", "Hierarchy", "can_be_solved", "log_evidence_of", "solve", "solve_each"]
 
 MOST_WORK = 3e8
 """Operations of the exact pass for one table beyond which the approximation is used."""
@@ -204,6 +204,11 @@ def _plan(tables: Sequence[Floats]) -> tuple[list[tuple[int, ...]], int, int]:
         plan.append((n, n_groups, r, at, batch, moment_at))
         at, batch, moment_at = at + counts.size, batch + n, moment_at + n * r
     return plan, batch, moment_at
+
+
+def can_be_solved(counts: Floats, s: float, alpha0: float) -> bool:
+    """Whether all batches can be solved exactly up to this value of s."""
+    return bool(_can_be_exact(counts, s, np.full(counts.shape[-1], float(alpha0))).all())
 
 
 def log_evidence_of(counts: Integers, s: float, prior: Floats) -> float:

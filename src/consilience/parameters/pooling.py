@@ -3,7 +3,7 @@ r"""How far the sources agree, family by family, and estimates that follow.
 Three models of one family's counts N[f, pa, x], with every :math:`\alpha_0` the same:
 
 - pooled: one :math:`\theta_{pa} \sim \mathrm{Dirichlet}(\alpha_0)` for all sources;
-- hierarchical: :math:`\theta_{pa,f}` around a common base (HDMCS);
+- hierarchical: :math:`\theta_{pa,f}` around a common base, the strength learned (HDMCS);
 - separate: each :math:`\theta_{pa,f} \sim \mathrm{Dirichlet}(\alpha_0)` by itself.
 
 Their log evidence says which the data favour; its exponentials, normalised, are their posterior
@@ -30,15 +30,14 @@ from consilience.parameters.estimator import METHODS, Choice, LogisticFit
 from consilience.parameters.hierarchical import (
     HDMCS,
     HDMJS,
-    HDS,
     HierarchicalPosterior,
     with_new_source,
 )
-from consilience.parameters.hierarchy import Hierarchy, solve
+from consilience.parameters.hierarchy import Hierarchy, can_be_solved, solve
 from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
 from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.stacked import stacked
-from consilience.parameters.strength import ONE_PER_STATE, Strength, check_strength
+from consilience.parameters.strength import AMONG_SOURCES, Strength, check_strength
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
@@ -50,8 +49,12 @@ __all__ = [
     "Separate",
     "check_estimator",
     "evidence_of_pooling",
+    "is_exactly_tied",
     "tied_sources",
 ]
+
+MOST_LIKELY_S = 500.0
+"""A learned strength is hardly larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +169,9 @@ class Separate:
 class Adaptive:
     """Pooled, hierarchical and separate tables of each family, averaged by their evidence.
 
-    A source without rows of the family, such as ``new_source``, has the base of the hierarchy
-    alone: the separate model knows nothing of it but the prior.
+    A source without rows of the family, such as ``new_source``, has the pooled table and the base
+    of the hierarchy; the weight of the separate model, which knows nothing of it but the prior,
+    goes to the base.
 
     Parameters
     ----------
@@ -176,7 +180,7 @@ class Adaptive:
         tables.
     """
 
-    s: Strength = ONE_PER_STATE
+    s: Strength = AMONG_SOURCES
     alpha0: float = 1.0
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
@@ -202,7 +206,9 @@ class Adaptive:
         )
         weights = softmax(list(evidence_of_pooling(hierarchy).values()))
         has_rows = rows.sum(axis=(1, 2), keepdims=True) > 0
-        table = np.where(has_rows, np.tensordot(weights, tables, axes=1), tied)
+        pooled, both = weights[0], weights[1] + weights[2]
+        unseen = pooled * tables[0] + both * tied
+        table = np.where(has_rows, np.tensordot(weights, tables, axes=1), unseen)
         return by_source_table(counts, source_node(counts), table)
 
 
@@ -211,14 +217,20 @@ def tied_sources(
 ) -> Hierarchy:
     """The hierarchy in which the sources of a family share a base for each parent state.
 
-    Its s and alpha0 are the estimator's if it has them (inside ``Pooled`` and ``Separate`` too),
-    otherwise those of ``HDMCS()``. A posterior that is this very hierarchy is not solved again.
+    Its s and alpha0 are the estimator's if it ties sources (inside ``Pooled`` and ``Separate``
+    too), otherwise those of ``HDMCS()``, whose s is learned. A posterior that is this very
+    hierarchy is not solved again.
     """
     is_solved = isinstance(estimator, HDMCS) and not estimator.pseudo_count
     if is_solved and isinstance(posterior, HierarchicalPosterior):
         return posterior.hierarchy  # its new source, without rows, changes no evidence
     rows = counts.to_dense().values
     return solve(rows.transpose(1, 0, 2), *_tie_of(estimator))
+
+
+def is_exactly_tied(counts: Counts) -> bool:
+    """Whether the evidence of tied sources is exact, or a lower bound: told without solving it."""
+    return can_be_solved(counts.to_dense().values.transpose(1, 0, 2), MOST_LIKELY_S, 1.0)
 
 
 def evidence_of_pooling(tied: Hierarchy) -> Mapping[str, float]:
@@ -254,9 +266,9 @@ def _tie_of(estimator: Choice) -> tuple[Strength, float]:
     """How strongly an estimator ties the sources, and the prior of their base."""
     if isinstance(estimator, Pooled | Separate):
         return _tie_of(estimator.estimator)
-    if isinstance(estimator, HDS | HDMJS | HDMCS | Adaptive):
+    if isinstance(estimator, HDMJS | HDMCS | Adaptive):
         return estimator.s, estimator.alpha0
-    return ONE_PER_STATE, 1.0
+    return AMONG_SOURCES, 1.0
 
 
 def _log_evidence(rows: Floats, alpha0: float) -> float:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience.distributions import Distribution
 from consilience.network.record import Record
 from consilience.parameters.choices import method_of
 from consilience.parameters.estimator import LogisticFit
 from consilience.parameters.hierarchical import HierarchicalPosterior
-from consilience.parameters.hierarchy import Hierarchy
-from consilience.parameters.pooling import Adaptive, evidence_of_pooling, tied_sources
+from consilience.parameters.pooling import (
+    Adaptive,
+    evidence_of_pooling,
+    is_exactly_tied,
+    tied_sources,
+)
 from consilience.parameters.regression_evidence import evidence_of_pooled_regressions
 from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.counts import Counts
@@ -81,33 +86,40 @@ def record_of(
         **{m.names[-1]: int((m.weight <= len(m.names)).sum()) for m in moments},
         **{f.distribution.child.name: f.unidentified for f in fits},
     }
-    tied = {
-        c.child.name: tied_sources(c, chosen["table"], local[c.child.name].posterior)
-        for c in used.counts
-        if len(c.sources) > 1
-    }
+    apart = [c for c in used.counts if len(c.sources) > 1]
     return Record(
         method=told.method.format(method_of(chosen)),
         n_rows={node: n_rows[node] for node in order},
         n_incomplete={node: incomplete[node] for node in order},
         unidentified={node: unidentified[node] for node in order},
-        pooling={
-            **{name: evidence_of_pooling(hierarchy) for name, hierarchy in tied.items()},
-            **_evidence_of_regressions(used.moments),
-        },
+        pooling=_freeze.LateMap(
+            {
+                **{c.child.name: partial(_evidence, c, chosen["table"], local) for c in apart},
+                **_evidence_of_regressions(used.moments),
+            }
+        ),
         notes=(
             *(_notes_on_gaps(incomplete) if told.notes is None else told.notes),
-            *_notes_on_tables(chosen.get("table"), tied, local),
+            *_notes_on_tables(chosen.get("table"), apart, local),
             *_notes_on_regressions(chosen.get("regression"), used.moments),
             *_notes_on_logistic(fits),
         ),
     )
 
 
-def _evidence_of_regressions(moments: Sequence[Moments]) -> dict[str, Mapping[str, float]]:
+def _evidence(
+    counts: Counts, estimator: Any, local: Mapping[str, Distribution]
+) -> Mapping[str, float]:
+    tied = tied_sources(counts, estimator, local[counts.child.name].posterior)
+    return evidence_of_pooling(tied)
+
+
+def _evidence_of_regressions(
+    moments: Sequence[Moments],
+) -> dict[str, Callable[[], Mapping[str, float]]]:
     several = (m for m in moments if m.source is not None and m.source.n_states > 1)
     found = {m.names[-1]: evidence_of_pooled_regressions(m) for m in several}
-    return {name: evidence for name, evidence in found.items() if evidence}
+    return {name: partial(dict, evidence) for name, evidence in found.items() if evidence}
 
 
 def _notes_on_gaps(incomplete: Mapping[str, float]) -> list[str]:
@@ -120,7 +132,7 @@ def _notes_on_gaps(incomplete: Mapping[str, float]) -> list[str]:
 
 
 def _notes_on_tables(
-    estimator: Any, tied: Mapping[str, Hierarchy], local: Mapping[str, Distribution]
+    estimator: Any, apart: Sequence[Counts], local: Mapping[str, Distribution]
 ) -> list[str]:
     """What to know about hierarchies, and about their evidence, where they are not exact."""
     notes = []
@@ -135,7 +147,7 @@ def _notes_on_tables(
             "Solved by collapsed variational Bayes, not exactly, because their counts are "
             f"fractional or too large: {_check.listed(rough)}."
         )
-    bounded = [name for name, hierarchy in tied.items() if not all(hierarchy.is_exact)]
+    bounded = [c.child.name for c in apart if not is_exactly_tied(c)]
     if bounded:
         use = ", and so do the weights of the tables" if isinstance(estimator, Adaptive) else ""
         notes.append(

@@ -13,7 +13,16 @@ from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln
 from consilience import _check
 from consilience._typing import Floats
 
-__all__ = ["ONE_PER_STATE", "Gamma", "PerState", "Strength", "check_strength", "nodes", "size"]
+__all__ = [
+    "AMONG_PARENT_STATES",
+    "AMONG_SOURCES",
+    "Gamma",
+    "PerState",
+    "Strength",
+    "check_strength",
+    "nodes",
+    "size",
+]
 
 NEGLIGIBLE = 32.0  # nats below the largest value of an integrand: a share of 1e-14
 N_COARSE = 13
@@ -47,7 +56,13 @@ class Gamma:
 
 Strength: TypeAlias = float | PerState | Gamma
 
-ONE_PER_STATE = PerState(1.0)
+AMONG_PARENT_STATES = Gamma(2.0, 0.1)
+AMONG_SOURCES = Gamma(1.0, 0.02)
+"""Default priors of the strength that ties parent states, and of the one that ties sources.
+
+The second is wide: two sources say little about a third, and many that agree may tie it as closely
+as they do. ``experiments/defaults.py`` has the study behind both.
+"""
 
 
 def check_strength(owner: str, s: Strength) -> None:
