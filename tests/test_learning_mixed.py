@@ -69,8 +69,8 @@ def test_several_sources_are_tied_by_default():
         assert net[name].parents[0] == "source"
     assert net["dose"].intercept.shape == (4, 2)
     assert net.record.method == (
-        "estimator=HDMCS(s=PerState(weight=1.0), alpha0=1.0, pseudo_count=0.0), "
-        "gaussian=HierarchicalGaussian(spread=None), logistic=HierarchicalLogistic(ridge=0.1)"
+        "estimator=HDC(), gaussian=HierarchicalGaussian(spread=None), "
+        "logistic=HierarchicalLogistic(ridge=0.1)"
     )
 
 
@@ -79,7 +79,7 @@ def test_one_source_has_plain_regressions_by_default():
     net = cs.fit(DAG, cs.read(rows))
     assert net.source is None
     assert net.record.method == (
-        "estimator=Dirichlet(ess=1.0), gaussian=MLE(), logistic=LogisticRegression(ridge=0.1)"
+        "estimator=HDC(), gaussian=MLE(), logistic=LogisticRegression(ridge=0.1)"
     )
     plain = cs.fit(DAG, cs.read(rows), cs.MLE())
     np.testing.assert_array_equal(net["dose"].parameters, plain["dose"].parameters)
@@ -159,7 +159,7 @@ def test_only_children_of_a_named_source_depend_on_it():
 
 
 def test_estimators_that_disagree_about_new_sources_are_refused():
-    with pytest.raises(InputError, match=r"HDMCS.* gives 'sex' .*never seen, but Separate"):
+    with pytest.raises(InputError, match=r"HDC.* gives 'sex' .*never seen, but Separate"):
         cs.fit(DAG, read(rows_of()), gaussian=cs.Separate(cs.MLE()))
     pooled = cs.fit(DAG, read(rows_of()), gaussian=cs.MLE())
     assert pooled["dose"].parents == ("sex", "age")

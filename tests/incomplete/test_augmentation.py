@@ -280,7 +280,7 @@ def regression_rows(share):
 def test_mixed_networks_without_gaps_have_the_means_of_their_estimators():
     dag, rows = regression_rows(0.0)
     story = cs.augment(dag, rows, draws=40, warmup=0, chains=2, seed=1)
-    fitted = cs.fit(dag, rows, gaussian=cs.NormalInverseGamma())
+    fitted = cs.fit(dag, rows, cs.Dirichlet(), gaussian=cs.NormalInverseGamma())
     for node in ("kind", "x", "y"):
         assert story.network[node].parameters == pytest.approx(fitted[node].parameters, rel=1e-9)
     assert story.draws["y"].shape == (2, 40, 3)

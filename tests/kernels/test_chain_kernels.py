@@ -7,7 +7,7 @@ import pytest
 from scipy.special import psi
 
 from consilience.kernels.chain import leave_out, settle
-from consilience.parameters import chain
+from consilience.parameters import backoff
 
 SIZES, N_STATES = (2, 3), 4
 
@@ -16,7 +16,7 @@ def example(seed, rho, order=(0, 1)):
     """Counts of two parents, their way of backing off, and concentrations by level."""
     rng = np.random.default_rng(seed)
     counts = rng.poisson(1.5, (6, N_STATES)).astype(float)
-    way = chain._way(SIZES, np.array([chain.SOURCE, chain.OTHER_PARENT]), order, rho)
+    way = backoff.way_of(SIZES, [backoff.SOURCE, backoff.OTHER_PARENT], order, rho)
     return counts, way, np.array([0.0, *rng.uniform(0.5, 20.0, 2)])
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.special import psi
 
 import consilience as cs
-from consilience.errors import InputError, MemoryLimitError, ModelError
+from consilience.errors import InputError, MemoryLimitError
 from consilience.kernels.chain import digamma_rise, fit_order
-from consilience.parameters import chain
+from consilience.parameters import backoff, chain
 from consilience.parameters.chain import HDC
 from consilience.statistics.counts import FIXED_POINT, Counts
 
@@ -51,7 +51,7 @@ def fit(numbers, order, rho=0.5, *, s=None, n_rounds=5000, tolerance=1e-12):
     """One order by the kernel: concentrations, means by level, predictions with one left out."""
     numbers = np.asarray(numbers, float)
     sizes, r = numbers.shape[:-1], numbers.shape[-1]
-    way = chain._way(sizes, np.full(len(sizes), chain.OTHER_PARENT), order, rho)
+    way = backoff.way_of(sizes, [backoff.OTHER_PARENT] * len(sizes), order, rho)
     n_levels = len(sizes) + 1
     least = np.full(n_levels, 1e-3) if s is None else np.array([1.0, *s])
     most = np.full(n_levels, 1e6) if s is None else least
@@ -60,15 +60,25 @@ def fit(numbers, order, rho=0.5, *, s=None, n_rounds=5000, tolerance=1e-12):
         way.up,
         way.start,
         rho,
-        4.0,
+        np.full(n_levels, 4.0),
         np.full(n_levels, 0.1),
         least,
         most,
-        5.0,
+        np.full(n_levels, 5.0),
         n_rounds,
         tolerance,
     )
     return found, np.split(mean, way.start[1:-1]), left_out
+
+
+def fit_by_default(numbers, order, rho):
+    """One order of a family whose first axis is the source, under the priors of ``HDC()``."""
+    sizes, kinds = numbers.shape[:-1], [backoff.SOURCE, *[backoff.OTHER_PARENT] * 3]
+    way = backoff.way_of(sizes, kinds, order, rho)
+    rows, priors = numbers.reshape(-1, numbers.shape[-1]), chain.Priors.of(HDC())
+    first = np.full(len(way.kinds), chain.FIRST_S)
+    s, mean, left_out = chain._fitted(chain._Chain(rows, [way]), way, priors, first)
+    return s, np.split(mean, way.start[1:-1]), left_out
 
 
 def plain_fit(numbers, order, rho, n_rounds):
@@ -94,7 +104,7 @@ def plain_fit(numbers, order, rho, n_rounds):
             a = s[level] * w[level]
             mean[level] = (n[level] + a * mean[level - 1]) / (totals[level] + a)
             rise = (w[level] * (psi(a + totals[level]) - psi(a))).sum()
-            s[level] = np.clip((3 + n[level - 1].sum()) / (0.1 + rise), 1e-3, 1e6)
+            s[level] = np.clip((4 + n[level - 1].sum()) / (0.1 + rise), 1e-3, 1e6)
     return s, mean
 
 
@@ -140,7 +150,7 @@ def test_one_order_solves_the_equations(order, rho):
         np.testing.assert_allclose(mean.ravel(), plain.ravel(), atol=1e-8)
 
 
-def test_secants_reach_the_fixed_point_that_200_plain_rounds_do_not():
+def test_newton_steps_reach_the_fixed_point_that_200_plain_rounds_do_not():
     counts = random_counts(0, (2, 4, 4), 4000, spread=0.01)
     _, means, _ = fit(counts, (0, 1), n_rounds=200, tolerance=1e-6)
     _, early = plain_fit(counts, (0, 1), 0.5, n_rounds=200)
@@ -212,8 +222,8 @@ def test_a_source_never_seen_backs_off_along_the_orders_that_drop_the_source_fir
     counts = random_counts(4, (3, 2, 3), 60)
     tables, unseen, scores = [], [], []
     for order in ((0, 1), (1, 0)):
-        for rho in (0.5, 1.0):
-            _, means, left_out = fit(counts, order, rho, n_rounds=200, tolerance=1e-6)
+        for rho in chain.RHOS:
+            _, means, left_out = fit_by_default(counts, order, rho)
             tables.append(means[-1])
             unseen.append(means[1])
             scores.append((counts.reshape(-1, 3) * np.log(left_out)).sum())
@@ -326,7 +336,7 @@ def test_parents_are_ranked_by_mutual_information():
 def test_the_prior_matters():
     counts = random_counts(9, (3, 2, 3), 20)
     default = HDC().estimate([family(counts)])[0].table
-    for other in (HDC(shape=40.0), HDC(rate=10.0)):
+    for other in (HDC(parents=cs.Gamma(40, 0.1)), HDC(sources=cs.Gamma(40, 1))):
         assert not np.allclose(other.estimate([family(counts)])[0].table, default, atol=1e-3)
 
 
@@ -356,14 +366,14 @@ def test_the_main_parent_is_the_one_with_the_most_children(n_children):
     n_states = {"f": 5, "a": 2, "b": 3}
     counts = family(random_counts(1, (*n_states.values(), 3), 100))
     main = max(n_children, key=n_children.get)
-    expected = {n_states["f"]: chain.SOURCE, 2: chain.OTHER_PARENT, 3: chain.OTHER_PARENT}
-    expected[n_states[main]] = chain.MAIN_PARENT
+    expected = {n_states["f"]: backoff.SOURCE, 2: backoff.OTHER_PARENT, 3: backoff.OTHER_PARENT}
+    expected[n_states[main]] = backoff.MAIN_PARENT
     for way in chain._Chain.of(counts, Counter(n_children)).ways:
         n_rows = np.diff(way.start)
         assert dict(zip(n_rows[1:] // n_rows[:-1], way.kinds[1:], strict=True)) == expected
 
 
-def test_the_table_has_the_source_first_and_no_posterior():
+def test_the_table_has_the_source_first():
     table = cs.read(
         {"f": ["u", "u", "v", "v"], "c": ["p", "q", "p", "q"], "x": ["1", "2", "1", "1"]},
         source="f",
@@ -371,20 +381,30 @@ def test_the_table_has_the_source_first_and_no_posterior():
     [local] = HDC().estimate(cs.count(table, [cs.Family("x", ("c",))], by_source=True))
     assert local.parents == ("f", "c")
     assert local.given[0].states == ("u", "v", "new_source")
-    assert local.posterior is None
     [pooled] = HDC().estimate(cs.count(table, [cs.Family("x", ("c",))]))
     assert pooled.parents == ("c",)
-    net = cs.Network.of([*HDC().estimate(cs.count(table, [cs.Family("c")])), pooled])
-    with pytest.raises(ModelError, match="'x' has no posterior"):
-        cs.intervals(net, "x")
 
 
-@pytest.mark.parametrize("name", ["shape", "rate"])
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf")])
-def test_the_prior_must_be_positive(name, value):
-    with pytest.raises(InputError, match=f"HDC: {name} must be positive, got") as caught:
+@pytest.mark.parametrize("name", ["parents", "sources"])
+@pytest.mark.parametrize("value", [4.0, cs.PerState(1), None])
+def test_the_priors_are_gamma_distributions(name, value):
+    with pytest.raises(InputError, match=f"HDC: {name} must be a prior such as cs.Gamma") as caught:
         HDC(**{name: value})
     assert caught.value.culprits["parameter"] == name
+
+
+def test_a_chain_is_named_by_what_differs_from_the_default():
+    assert repr(HDC()) == "HDC()"
+    wide = HDC(sources=cs.Gamma(1, 0.01))
+    assert repr(wide) == "HDC(sources=Gamma(shape=1, rate=0.01))"
+
+
+def test_held_strengths_settle_at_the_fit_of_the_same_counts():
+    families = [family(random_counts(i, (3, 2, 3), 80), child=f"x{i}") for i in range(3)]
+    held = chain.HeldChain.of(HDC(), families)
+    for again, fitted in zip(held.estimate(families), HDC().estimate(families), strict=True):
+        np.testing.assert_allclose(again.table, fitted.table, atol=1e-5)
+    assert repr(held) == "HDC()"
 
 
 def test_fits_that_would_not_fit_in_memory_are_refused():

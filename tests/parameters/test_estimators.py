@@ -148,7 +148,7 @@ def test_intervals_hold_the_mean_and_narrow_with_rows():
 
 
 def test_draws_are_networks_around_the_posterior_mean():
-    net = cs.fit(cs.DAG.parse("[a][b|a][c|a:b]"), small_table(300))
+    net = cs.fit(cs.DAG.parse("[a][b|a][c|a:b]"), small_table(300), cs.Dirichlet())
     tables = np.stack([one["c"].table for one in cs.draws(net, 4000, seed=1)])
     sd = np.sqrt(net["c"].posterior.variance() / 4000)
     assert np.all(np.abs(tables.mean(axis=0) - net["c"].table) < 5 * sd + 1e-12)

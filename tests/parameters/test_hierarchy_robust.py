@@ -105,7 +105,7 @@ def test_tables_of_one_source_one_parent_state_or_one_state_can_be_fitted(kind, 
 
 
 def test_a_posterior_without_enough_memory_for_its_draws_says_so(monkeypatch):
-    net = cs.fit(DAG, table_of(np.ones((2, 2, 2))))
+    net = cs.fit(DAG, table_of(np.ones((2, 2, 2))), cs.HDMCS())
     monkeypatch.setattr(hierarchical, "MEMORY_LIMIT", 100)
     with pytest.raises(MemoryLimitError, match=r"4000 draws of a table of shape \(3, 2, 2\)"):
         cs.intervals(net, "x")
@@ -113,7 +113,7 @@ def test_a_posterior_without_enough_memory_for_its_draws_says_so(monkeypatch):
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
 def test_the_level_of_an_interval_lies_between_zero_and_one(level):
-    net = cs.fit(DAG, table_of(np.ones((2, 2, 2))))
+    net = cs.fit(DAG, table_of(np.ones((2, 2, 2))), cs.HDMCS())
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         cs.intervals(net, "x", level=level)
 

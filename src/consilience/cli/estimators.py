@@ -38,13 +38,13 @@ table_options: Final = bundled(
             "--parameters",
             type=click.Choice(["dirichlet", "mle", "shrinkage", "hdc", *HIERARCHICAL]),
             help="How counts become probabilities; regressions of continuous variables do with the "
-            "sources what it does.  [default: dirichlet for one source, hdmcs for several]",
+            "sources what it does.  [default: hdc]",
         ),
         click.option(
             "--strength",
             metavar="S",
             help="How strongly a hierarchy ties its groups: a number, per-state, or "
-            "gamma:SHAPE,RATE to learn it.  [default: per-state]",
+            "gamma:SHAPE,RATE to learn it.  [default: learned]",
         ),
     ],
 )
@@ -65,16 +65,17 @@ def estimator_of(tables: Tables, ess: float | None) -> Estimator | None:
         return None
     if parameters in HIERARCHICAL:
         choices = {"hdmcs": cs.HDMCS, "hdmjs": cs.HDMJS, "hds": cs.HDS, "adaptive": cs.Adaptive}
-        return choices[parameters](s=_strength(tables.strength))
+        choice = choices[parameters]
+        return choice() if tables.strength is None else choice(s=_strength(tables.strength))
     plain: dict[str, Callable[[], Estimator]]
     plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC}
     return plain[parameters]() if parameters in plain else cs.Dirichlet(ess=ess)
 
 
-def _strength(text: str | None) -> Strength:
+def _strength(text: str) -> Strength:
     import consilience as cs
 
-    kind, _, value = (text or "per-state").partition(":")
+    kind, _, value = text.partition(":")
     try:
         if kind == "per-state":
             return cs.PerState(float(value or 1))

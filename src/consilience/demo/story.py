@@ -30,7 +30,7 @@ DAG = cs.DAG.parse(
 WAYS: dict[str, Estimator] = {
     "pooled": cs.Pooled(cs.Dirichlet(per_cell=1)),
     "separate": cs.Separate(cs.Dirichlet(per_cell=1)),
-    "hierarchical": cs.HDMCS(s=cs.Gamma(4, 0.1)),
+    "hierarchical": cs.HDC(),
 }
 N_FOLDS = 5
 

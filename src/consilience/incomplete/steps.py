@@ -35,7 +35,7 @@ from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import is_apart, is_for_new_sources
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.pooling import Pooled, Separate
+from consilience.parameters.pooling import Pooled, innermost
 from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.story import Statistics
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
@@ -51,7 +51,6 @@ __all__ = [
     "conjugate",
     "held",
     "is_conjugate",
-    "unwrapped",
 ]
 
 
@@ -144,7 +143,7 @@ class MixedStep:
     def __init__(self, task: FitTask, seen: Statistics) -> None:
         self._task, self._seen = task, seen
         self.apart = [one.names[-1] for one in seen.moments if one.source is not None]
-        has_law = isinstance(unwrapped(task.chosen.get("regression")), MLE)
+        has_law = isinstance(innermost(task.chosen.get("regression")), MLE)
         has_law = has_law and is_conjugate(task.chosen.get("table"))
         self.log_prior = self._log_prior if has_law else None
 
@@ -170,7 +169,7 @@ class MixedStep:
 
 def is_conjugate(estimator: Any) -> bool:
     """Whether steps with this estimator of tables maximize an objective."""
-    return isinstance(unwrapped(estimator), MLE | Dirichlet | Around | None)
+    return isinstance(innermost(estimator), MLE | Dirichlet | Around | None)
 
 
 def climbing(task: FitTask, seen: Sequence[Counts]) -> FitTask:
@@ -205,19 +204,12 @@ def conjugate(
     return Conjugate(layout, layout.flatten(prior), start, layout.flatten(fixed) > 0)
 
 
-def unwrapped(estimator: Any) -> Any:
-    """What Pooled and Separate wrap: their step is that of the estimator within."""
-    while isinstance(estimator, Pooled | Separate):
-        estimator = estimator.estimator
-    return estimator
-
-
 def _prior(estimator: Any, counts: Counts) -> Floats:
     """Prior counts of a family in the shape of its table; of a Dirichlet the same by source."""
     if isinstance(estimator, Around):
         return estimator.prior[counts.child.name]
     shape = tuple(variable.n_states for variable in (*counts.given, counts.child))
-    inner = unwrapped(estimator)
+    inner = innermost(estimator)
     prior = inner.prior(counts.pooled()) if isinstance(inner, Dirichlet) else np.zeros(shape)
     if counts.source is None:
         return np.asarray(prior)

@@ -18,12 +18,14 @@ the means:
     m_{l,g,x} = \frac{n_{l,g,x} + c_{gx}}{n_{l,g} + s_l w_{l,g}}
 
     w_{l,g} \propto (n_{l,g} + 1)^\rho, \qquad
-    s_l = \frac{\text{shape}_l - 1 + \sum_h n_{l-1,h}}
+    s_l = \frac{\text{shape}_l + \sum_h n_{l-1,h}}
         {\text{rate}_l + \sum_g w_{l,g} (\psi(s_l w_{l,g} + n_{l,g}) - \psi(s_l w_{l,g}))}
 
-These are iterated to a fixed point. Only the cells with customers matter to the others, so the
-rounds skip what was never seen. The last equation alone would take hundreds of rounds where the
-data say little about :math:`s`; its root is sought by Newton's steps in :math:`\log s`.
+The last is the mode of :math:`\log s_l`; that of :math:`s_l` itself may be zero, where each row
+shows one state. These are iterated to a fixed point. Only the cells with customers matter to the
+others, so the rounds skip what was never seen. The last equation alone would take hundreds of
+rounds where the data say little about :math:`s`; its root is sought by Newton's steps in
+:math:`\log s`.
 
 References: Teh, Jordan, Beal and Blei (2006); Teh, Kurihara and Welling (2008).
 """
@@ -159,11 +161,9 @@ def fit_order(
                     if customers[g, x] > 0.0:
                         c = strength * mean[h, x]
                         bend += c * c * _trigamma_fall(c, customers[g, x])
-            above, below = shapes[level] - 1.0 + tables, rates[level] + rise
-            step = -LONGEST  # nothing seen, under a prior whose mode is zero
-            if above > 0.0:
-                pull = math.log(above / below / s[level])
-                step = _newton_step(pull, (tables - bend) / above + fall / below - 1.0)
+            above, below = shapes[level] + tables, rates[level] + rise
+            pull = math.log(above / below / s[level])
+            step = _newton_step(pull, (tables - bend) / above + fall / below - 1.0)
             new = min(max(s[level] * math.exp(step), least[level]), most[level])
             change = max(change, abs(math.log(new / s[level])))
             s[level] = new

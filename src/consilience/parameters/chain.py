@@ -11,10 +11,10 @@ of :math:`V` and level 0 a single row:
     s_l \sim \mathrm{Gamma}(\text{shape}_l, \text{rate}_l)
 
 The weights :math:`w_{l,g}` are proportional to :math:`(n_{l,g} + 1)^\rho`, with :math:`n` the
-customers of a row, and their mean over a level is one. The strengths :math:`s_l` are learned (their
-mode), so the data say how far the sources, and the states of each parent, agree. Their prior is
-wide for a level that drops the source and narrow for one that drops a parent. The means follow from
-expected table counts; ``kernels/chain.py`` has the equations.
+customers of a row, and their mean over a level is one. The strengths :math:`s_l` are learned (the
+mode of their logarithms), so the data say how far the sources, and the states of each parent,
+agree. Their prior is wide for a level that drops the source and narrow for one that drops a parent.
+The means follow from expected table counts; ``kernels/chain.py`` has the equations.
 
 All back-off orders are fitted, each with :math:`\rho` of 0 (equal weights) and 1 (as if the joint
 states of parents and child had one Dirichlet prior), and their tables are averaged with weights
@@ -93,7 +93,7 @@ class HDC:
     never seen has the rows P(X | parents) of the orders that drop the source first.
 
     Intervals and draws come from Gibbs steps (``parameters/chain_posterior.py``), made when they
-    are first asked for. The tables are those at the mode of the strengths; posterior means over
+    are first asked for. The tables are those at the mode of log strengths; posterior means over
     the strengths differ a little.
 
     Time grows with the number of back-off orders (6 for two parents and a source) and with the
@@ -127,7 +127,7 @@ class HDC:
         for name in ("parents", "sources"):
             if not isinstance(getattr(self, name), Gamma):
                 raise InputError(
-                    f"HDC: {name} must be a prior such as cs.Gamma(2, 0.1), got "
+                    f"HDC: {name} must be a prior such as cs.Gamma(1, 0.1), got "
                     f"{getattr(self, name)!r}.",
                     parameter=name,
                 )

@@ -49,6 +49,7 @@ __all__ = [
     "Separate",
     "check_estimator",
     "evidence_of_pooling",
+    "innermost",
     "is_exactly_tied",
     "tied_sources",
 ]
@@ -245,6 +246,13 @@ def evidence_of_pooling(tied: Hierarchy) -> Mapping[str, float]:
     }
 
 
+def innermost(estimator: Any) -> Any:
+    """What ``Pooled`` and ``Separate`` wrap, or the estimator itself."""
+    while isinstance(estimator, Pooled | Separate):
+        estimator = estimator.estimator
+    return estimator
+
+
 def check_estimator(
     estimator: object, what: str = "estimator", *, parameter: str = "estimator"
 ) -> None:
@@ -264,10 +272,9 @@ def _inner(wrapper: Pooled | Separate) -> Any:
 
 def _tie_of(estimator: Choice) -> tuple[Strength, float]:
     """How strongly an estimator ties the sources, and the prior of their base."""
-    if isinstance(estimator, Pooled | Separate):
-        return _tie_of(estimator.estimator)
-    if isinstance(estimator, HDMJS | HDMCS | Adaptive):
-        return estimator.s, estimator.alpha0
+    inner = innermost(estimator)
+    if isinstance(inner, HDMJS | HDMCS | Adaptive):
+        return inner.s, inner.alpha0
     return AMONG_SOURCES, 1.0
 
 

@@ -27,7 +27,12 @@ __all__ = ["Shrinkage"]
 
 @dataclass(frozen=True, slots=True)
 class Shrinkage:
-    """Each row shrunk towards a target, pooled over the sources; it has no posterior.
+    r"""Each row shrunk towards a target, pooled over the sources; it has no posterior.
+
+    A state that no row shows keeps the probability zero where a parent state's rows are all alike,
+    since :math:`\lambda` is zero there, or where the target has none (``to_margin``). So the loss
+    on new rows may be infinite; the record says which families have such zeros. Use ``HDC()``
+    where new rows matter.
 
     Parameters
     ----------

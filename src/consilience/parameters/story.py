@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from consilience import _check, _freeze
-from consilience.distributions import Distribution
+from consilience.distributions import Categorical, Distribution
 from consilience.network.record import Record
 from consilience.parameters.choices import method_of
 from consilience.parameters.estimator import LogisticFit
@@ -16,10 +18,12 @@ from consilience.parameters.hierarchical import HierarchicalPosterior
 from consilience.parameters.pooling import (
     Adaptive,
     evidence_of_pooling,
+    innermost,
     is_exactly_tied,
     tied_sources,
 )
 from consilience.parameters.regression_evidence import evidence_of_pooled_regressions
+from consilience.parameters.shrinkage import Shrinkage
 from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
@@ -147,6 +151,12 @@ def _notes_on_tables(
             "Solved by collapsed variational Bayes, not exactly, because their counts are "
             f"fractional or too large: {_check.listed(rough)}."
         )
+    zeros = _with_zeros(local) if isinstance(innermost(estimator), Shrinkage) else []
+    if zeros:
+        notes.append(
+            "Shrinkage left probabilities of zero, so that new rows may be impossible, in: "
+            f"{_check.listed(zeros)}."
+        )
     bounded = [c.child.name for c in apart if not is_exactly_tied(c)]
     if bounded:
         use = ", and so do the weights of the tables" if isinstance(estimator, Adaptive) else ""
@@ -156,6 +166,14 @@ def _notes_on_tables(
             f"too large: {_check.listed(bounded)}."
         )
     return notes
+
+
+def _with_zeros(local: Mapping[str, Distribution]) -> list[str]:
+    return [
+        name
+        for name, one in local.items()
+        if isinstance(one, Categorical) and not np.all(one.table > 0)
+    ]
 
 
 def _notes_on_regressions(estimator: Any, moments: Sequence[Moments]) -> list[str]:

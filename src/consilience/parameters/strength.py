@@ -56,7 +56,7 @@ class Gamma:
 
 Strength: TypeAlias = float | PerState | Gamma
 
-AMONG_PARENT_STATES = Gamma(2.0, 0.1)
+AMONG_PARENT_STATES = Gamma(1.0, 0.1)
 AMONG_SOURCES = Gamma(1.0, 0.02)
 """Default priors of the strength that ties parent states, and of the one that ties sources.
 
