@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from consilience.structure.naive_bayes import naive_bayes
     from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu, BDs
     from consilience.structure.scores.bge import BGe
+    from consilience.structure.scores.by_source import BySource
     from consilience.structure.scores.custom import CustomScore
     from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
     from consilience.structure.scores.nml import FNML, QNML
@@ -228,6 +229,7 @@ _HOME = {
     "K2": "structure.scores.bayesian",
     "BDe": "structure.scores.bayesian",
     "BGe": "structure.scores.bge",
+    "BySource": "structure.scores.by_source",
     "BDeu": "structure.scores.bayesian",
     "BDs": "structure.scores.bayesian",
     "CustomScore": "structure.scores.custom",
@@ -389,6 +391,7 @@ __all__ = [
     "BGe",
     "BestFirst",
     "BestScore",
+    "BySource",
     "Calibrated",
     "Categorical",
     "ChowLiu",

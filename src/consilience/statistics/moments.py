@@ -123,10 +123,13 @@ class Moments:
 
     def pooled(self) -> Moments:
         """The moments of all sources together."""
-        total = self._slice(0)
-        for f in range(1, len(self.weight)):
-            total = total.merge(self._slice(f))
-        return total
+        if len(self.weight) == 1:
+            return self._slice(0)
+        weight, mean, scatter = _together(
+            *(np.swapaxes(array, 0, 1) for array in (self.weight, self.mean, self.scatter))
+        )
+        arrays = weight.T, mean.swapaxes(0, 1), scatter.swapaxes(0, 1)
+        return Moments(self.names, self.given, None, *arrays, self.n_rows.sum(keepdims=True))
 
     def by_source(self) -> list[Moments]:
         """The moments of each source alone."""
@@ -136,16 +139,8 @@ class Moments:
         """The moments of all joint states together, in each source."""
         if not self.given:
             return self
-        weight = self.weight.sum(axis=1, keepdims=True)
-        share = np.divide(self.weight, weight, out=np.zeros_like(self.weight), where=weight > 0)
-        # Around the mean of a state with rows: means of small differences keep their digits.
-        most = self.weight.argmax(axis=1)[:, None, None]
-        near = np.take_along_axis(self.mean, most, axis=1)
-        mean = near + np.einsum("fj,fjd->fd", share, self.mean - near)[:, None]
-        gap = np.where(self.weight[..., None] > 0, self.mean - mean, 0.0)
-        between = np.einsum("fj,fjd,fje->fde", self.weight, gap, gap)
-        scatter = (self.scatter.sum(axis=1) + between)[:, None]
-        return Moments(self.names, (), self.source, weight, mean, scatter, self.n_rows)
+        arrays = _together(self.weight, self.mean, self.scatter)
+        return Moments(self.names, (), self.source, *arrays, self.n_rows)
 
     def _slice(self, f: int) -> Moments:
         rows = slice(f, f + 1)
@@ -158,6 +153,22 @@ class Moments:
     def __repr__(self) -> str:
         sources = f", {self.source.n_states} sources" if self.source else ""
         return f"Moments({', '.join(self.names)}: {self.weight.sum():g} rows{sources})"
+
+
+def _together(weight: Floats, mean: Floats, scatter: Floats) -> tuple[Floats, Floats, Floats]:
+    """Weight, mean and scatter of all groups of the second axis together, which stays."""
+    total = weight.sum(axis=1, keepdims=True)
+    share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+    # Around the mean of a group with rows: means of small differences keep their digits.
+    most = weight.argmax(axis=1)[:, None, None]
+    near = np.take_along_axis(mean, most, axis=1)
+    center = (
+        near
+        + np.einsum("fj,fjd->fd", share, np.where(share[..., None] > 0, mean - near, 0.0))[:, None]
+    )
+    gap = np.where(weight[..., None] > 0, mean - center, 0.0)
+    between = np.einsum("fj,fjd,fje->fde", weight, gap, gap)
+    return total, center, (scatter.sum(axis=1) + between)[:, None]
 
 
 def _merged(a: Moments, b: Moments) -> tuple[Floats, Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu, BDs
 from consilience.structure.scores.bge import BGe
+from consilience.structure.scores.by_source import BySource
 from consilience.structure.scores.custom import CustomScore
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.nml import FNML, QNML
@@ -27,6 +28,7 @@ __all__ = [
     "BDeu",
     "BDs",
     "BGe",
+    "BySource",
     "CrossValidated",
     "CustomScore",
     "HeldOut",

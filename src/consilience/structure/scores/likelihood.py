@@ -42,7 +42,16 @@ from consilience.structure.scores.gaussian import gaussian_log_likelihoods
 from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.score import Batch, batch_of
 
-__all__ = ["AIC", "BIC", "EBIC", "LogLikelihood"]
+__all__ = [
+    "AIC",
+    "BIC",
+    "EBIC",
+    "LogLikelihood",
+    "fitted",
+    "n_free_parameters",
+    "price_of",
+    "price_of_arcs",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +85,7 @@ class AIC:
 
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
-        flat = batch_of(batch)
-        return fitted(flat)[0] - n_free_parameters(flat)
+        return _penalized(self, batch_of(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +97,7 @@ class BIC:
 
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
-        flat = batch_of(batch)
-        log_likelihood, n_rows = fitted(flat)
-        return log_likelihood - 0.5 * np.log(np.maximum(n_rows, 1.0)) * n_free_parameters(flat)
+        return _penalized(self, batch_of(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +136,40 @@ class EBIC:
 
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
-        flat = batch_of(batch)
-        n_parents = flat.n_parents
-        if n_parents.max() >= self.n_variables:
-            family = flat.families[int(n_parents.argmax())]
-            raise InputError(
-                f"EBIC: {family.child!r} with {len(family.parents)} parents is a family of more "
-                f"than n_variables={self.n_variables} variables. Give the number of variables of "
-                "the graph.",
-                parameter="n_variables",
-            )
-        return BIC().local(flat) - self.gamma * np.log(self.n_variables) * n_parents
+        return _penalized(self, batch_of(batch))
+
+
+def price_of(score: AIC | BIC | EBIC, n_rows: Floats) -> Floats:
+    """What a free parameter of each family costs, given its rows."""
+    if isinstance(score, AIC):
+        return np.ones_like(n_rows)
+    return 0.5 * np.log(np.maximum(n_rows, 1.0))
+
+
+def price_of_arcs(
+    score: AIC | BIC | EBIC, batch: CountBatch | RegressionBatch | LogisticBatch
+) -> Floats | float:
+    """What the arcs of each family cost beyond their parameters."""
+    if not isinstance(score, EBIC):
+        return 0.0
+    n_parents = batch.n_parents
+    if n_parents.max() >= score.n_variables:
+        family = batch.families[int(n_parents.argmax())]
+        raise InputError(
+            f"EBIC: {family.child!r} with {len(family.parents)} parents is a family of more "
+            f"than n_variables={score.n_variables} variables. Give the number of variables of "
+            "the graph.",
+            parameter="n_variables",
+        )
+    return score.gamma * np.log(score.n_variables) * n_parents
+
+
+def _penalized(
+    score: AIC | BIC | EBIC, batch: CountBatch | RegressionBatch | LogisticBatch
+) -> Floats:
+    of_arcs = price_of_arcs(score, batch)
+    log_likelihood, n_rows = fitted(batch)
+    return log_likelihood - price_of(score, n_rows) * n_free_parameters(batch) - of_arcs
 
 
 def fitted(counts: CountBatch | RegressionBatch | LogisticBatch) -> tuple[Floats, Floats]:

@@ -208,7 +208,12 @@ class MixedScores:
         """Scores of a discrete child, fitted together; in halves where they are too large."""
         families = [self._family(child, parents) for parents in sets]
         try:
-            batch = LogisticBatch.of(self._engine, families, memory_limit=self._memory_limit)
+            batch = LogisticBatch.of(
+                self._engine,
+                families,
+                by_source=self._score.by_source,
+                memory_limit=self._memory_limit,
+            )
         except MemoryLimitError:
             if len(sets) == 1:
                 self.too_large.add((child, sets[0]))
