@@ -28,13 +28,13 @@ from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.columns import check_continuous, check_counts, check_spread, rows_used
-from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.score import Score, check_score, takes_gaps
 from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.local import unjudged
 from consilience.structure.searches.mixed import MixedScores
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
+from consilience.structure.sources import default_score, note_on_sources, ways_of
 
 __all__ = ["learn", "node_scores", "score", "search"]
 
@@ -101,8 +101,10 @@ def search(
         A table or an engine. Discrete variables have tables, continuous ones regressions, one for
         each joint state of their discrete parents.
     score
-        How graphs are judged, on the rows of all sources together; if not given ``BIC()``, or
-        ``PNAL(c=1)`` if there are gaps and continuous variables.
+        How graphs are judged. If not given ``BIC()``, with several sources
+        ``BySource(BIC())``, which does not take a difference between sources for dependence; give
+        ``BIC()`` to pool them. With gaps the sources are pooled: ``BIC()`` on completed rows, or
+        ``PNAL(c=1)`` if there are continuous variables.
     search
         How graphs are looked through; ``HillClimb()`` if not given.
     gaps
@@ -295,7 +297,7 @@ def _search(
     look = question.look(engine)
     missing = columns_with_gaps(look.counts, look.strata)
     if not missing:
-        return _over_all_rows(question, look, BIC() if score is None else score)
+        return _over_all_rows(question, look, default_score(engine) if score is None else score)
     return _despite_gaps(question, look, method_for(engine, missing, score, gaps))
 
 
@@ -303,7 +305,9 @@ def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResu
     task = question.task(look, score)
     found = question.found(task)
     n_rows = dict.fromkeys(found.dag.nodes, task.n_rows)
-    return replace(found, judged_by=repr(score), n_rows=n_rows)
+    ways = ways_of(look.rows, found.dag, score, look.strata, memory_limit=question.memory_limit)
+    notes = (*note_on_sources(look.rows, score, ways), *found.notes)
+    return replace(found, judged_by=repr(score), n_rows=n_rows, by_source=ways, notes=notes)
 
 
 def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchResult:
@@ -314,7 +318,7 @@ def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchRes
     else:
         found = _completing(question, look, method.score, method.completion)
         n_rows = dict.fromkeys(found.dag.nodes, float(table_of(look.rows).total_weight))
-    notes = (method.note(n_rows), *found.notes)
+    notes = (method.note(n_rows), *note_on_sources(look.rows, method.score, {}), *found.notes)
     return replace(found, judged_by=method.judged_by, n_rows=n_rows, notes=notes)
 
 

@@ -67,6 +67,10 @@ class SearchResult:
         The score in words, and how rows with gaps were dealt with if there are any.
     n_rows
         For each node, the weight of the rows by which its family was judged.
+    by_source
+        For each node how its family depends on the source, if the score is :class:`BySource` and
+        there are several sources: ``"pooled"``, ``"by source"``, ``"tied"`` or ``"intercepts by
+        source"``. Empty otherwise.
     """
 
     dag: DAG
@@ -79,6 +83,7 @@ class SearchResult:
     notes: tuple[str, ...] = ()
     judged_by: str = ""
     n_rows: Mapping[str, float] = field(default_factory=dict)
+    by_source: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _freeze.own(self)
