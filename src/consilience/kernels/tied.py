@@ -35,7 +35,7 @@ from consilience.kernels.chain import digamma_rise
 from consilience.kernels.compile import inner, kernel
 from consilience.kernels.hierarchy import log_rising
 
-__all__ = ["log_likelihoods_by_source"]
+__all__ = ["fill_n_log_n", "log_likelihoods_by_source"]
 
 VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
@@ -53,70 +53,110 @@ ENOUGH = 1e-3  # gain of a step below which there is no other
 
 
 @kernel
+def fill_n_log_n(out: Floats) -> None:
+    """Fill ``out`` with n log n for n = 0, 1, 2, ..."""
+    out[0] = 0.0
+    for n in range(1, len(out)):
+        out[n] = n * math.log(n)
+
+
+@kernel
 def log_likelihoods_by_source(
     table: Integers,
     shapes: Integers,
     scale: float,
+    known: Floats,
     pooled: Floats,
     apart: Floats,
     tied: Floats,
     rows: Floats,
 ) -> None:
-    """Fill in the three log-likelihoods of each family, and its rows, in units of rows."""
+    """Fill in the three log-likelihoods of each family, and its rows, in units of rows.
+
+    Parameters
+    ----------
+    table, shapes, scale
+        The counts of a batch.
+    known
+        n log n for small whole numbers n.
+    pooled, apart, tied, rows
+        The answers, one number a family.
+    """
     start = 0
     for family in range(len(rows)):
         n_sources, outer, r, inner_ = shapes[family]
         size = n_sources * outer * r * inner_
-        n_states = outer * inner_
-        # (parent states, sources, states), those never seen left out
-        counts = np.empty((n_states, n_sources, r))
-        n_seen, gain, free, total, n_all = 0, 0.0, 0.0, 0.0, 0.0
-        for j in range(outer):
-            for i in range(inner_):
-                first = start + j * r * inner_ + i
-                own = counts[n_seen]
-                n = 0.0
-                for f in range(n_sources):
-                    for k in range(r):
-                        cell = table[first + (f * outer * r + k) * inner_] / scale
-                        own[f, k] = cell
-                        n += cell
-                if n > 0.0:
-                    pool, more, n_free = _of_state(own, n)
-                    total, gain, free = total + pool, gain + more, free + n_free
-                    n_all += n
-                    n_seen += 1
-        pooled[family], apart[family], rows[family] = total, total + gain, n_all
+        own = table[start : start + size].reshape((n_sources, outer, r, inner_))
+        found = _both(own, scale, known)
+        pooled[family], apart[family], rows[family], free, n_seen = found
         tied[family] = -np.inf
-        if 2.0 * gain > free + DEVIATIONS * math.sqrt(2.0 * free) and free > 0.0:
-            tied[family] = _tied(counts[:n_seen])
+        gain = apart[family] - pooled[family]
+        if free > 0.0 and 2.0 * gain > free + DEVIATIONS * math.sqrt(2.0 * free):
+            tied[family] = _tied(_seen(own, scale, n_seen))
         start += size
 
 
 @inner
-def _of_state(counts: Floats, n: float) -> tuple[float, float, float]:
-    """Of one parent state: the pooled log-likelihood, the gain by source, degrees of freedom."""
-    n_sources, r = counts.shape
-    pool, gain, n_states_seen, n_sources_seen = 0.0, 0.0, 0, 0
-    for k in range(r):
-        total = 0.0
-        for f in range(n_sources):
-            total += counts[f, k]
-        if total > 0.0:
-            n_states_seen += 1
-            pool += total * math.log(total / n)
-    apart = 0.0
-    for f in range(n_sources):
-        total = 0.0
-        for k in range(r):
-            total += counts[f, k]
-        if total > 0.0:
-            n_sources_seen += 1
-            for k in range(r):
-                if counts[f, k] > 0.0:
-                    apart += counts[f, k] * math.log(counts[f, k] / total)
-    gain = apart - pool
-    return pool, gain, float((n_sources_seen - 1) * (n_states_seen - 1))
+def _both(counts: Integers, scale: float, known: Floats) -> tuple[float, float, float, float, int]:
+    """Log-likelihoods pooled and by source, rows, degrees of freedom, parent states seen."""
+    n_sources, outer, r, inner_ = counts.shape
+    of_state = np.empty(r, np.int64)
+    pooled, apart, free, n_all, n_seen = 0.0, 0.0, 0.0, 0, 0
+    for j in range(outer):
+        for i in range(inner_):
+            of_state[:] = 0
+            n, n_sources_seen = 0, 0
+            for f in range(n_sources):
+                own = 0
+                for k in range(r):
+                    cell = counts[f, j, k, i]
+                    if cell > 0:
+                        own += cell
+                        of_state[k] += cell
+                        apart += _n_log_n(cell, scale, known)
+                if own > 0:
+                    n += own
+                    n_sources_seen += 1
+                    apart -= _n_log_n(own, scale, known)
+            if n > 0:
+                n_states_seen = 0
+                for k in range(r):
+                    if of_state[k] > 0:
+                        n_states_seen += 1
+                        pooled += _n_log_n(of_state[k], scale, known)
+                pooled -= _n_log_n(n, scale, known)
+                free += (n_sources_seen - 1) * (n_states_seen - 1)
+                n_all += n
+                n_seen += 1
+    return pooled, apart, n_all / scale, free, n_seen
+
+
+@inner
+def _n_log_n(count: int, scale: float, known: Floats) -> float:
+    if scale == 1.0 and count < len(known):
+        return known[count]
+    n = count / scale
+    return n * math.log(n)
+
+
+@inner
+def _seen(counts: Integers, scale: float, n_seen: int) -> Floats:
+    """The counts in rows, shape (parent states seen, sources, states)."""
+    n_sources, outer, r, inner_ = counts.shape
+    out = np.zeros((n_seen, n_sources, r))
+    place = 0
+    for j in range(outer):
+        for i in range(inner_):
+            n = 0
+            for f in range(n_sources):
+                for k in range(r):
+                    n += counts[f, j, k, i]
+            if n > 0:
+                for f in range(n_sources):
+                    for k in range(r):
+                        out[place, f, k] = counts[f, j, k, i] / scale
+                place += 1
+    return out
 
 
 @inner

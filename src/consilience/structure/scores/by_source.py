@@ -27,15 +27,17 @@ depends on is no other graph turned round.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, TypeAlias, get_args
 
 import numpy as np
 
+from consilience import _freeze
 from consilience._typing import Bools, Floats
 from consilience.data.variable import Variable
 from consilience.errors import InputError
 from consilience.kernels.regressions import COLLINEAR, misfits
-from consilience.kernels.tied import log_likelihoods_by_source
+from consilience.kernels.tied import fill_n_log_n, log_likelihoods_by_source
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.moments import Moments
 from consilience.statistics.regressions import RegressionBatch
@@ -55,6 +57,9 @@ from consilience.structure.scores.score import Batch, batch_of
 __all__ = ["BySource"]
 
 POOLED, INTERCEPTS, TIED, APART = "pooled", "intercepts by source", "tied", "by source"
+
+MOST_KNOWN = 1 << 14
+"""Numbers of rows whose n log n is remembered."""
 
 Inner: TypeAlias = AIC | BIC | EBIC
 
@@ -131,7 +136,14 @@ class BySource:
     def _tables(self, counts: CountBatch, n_sources: int) -> dict[str, Floats]:
         pooled, apart, tied, n_rows = np.empty((4, len(counts)))
         log_likelihoods_by_source(
-            counts.table, counts.shapes, float(counts.scale), pooled, apart, tied, n_rows
+            counts.table,
+            counts.shapes,
+            float(counts.scale),
+            _n_log_n(),
+            pooled,
+            apart,
+            tied,
+            n_rows,
         )
         price, n_free = price_of(self.score, n_rows), n_free_parameters(counts)
         return {
@@ -159,6 +171,14 @@ class BySource:
         if batch.apart is not None:
             found[APART] = batch.apart - price * (n_free * n_sources)
         return found
+
+
+@cache
+def _n_log_n() -> Floats:
+    """Of each number n of rows that is met often, n log n."""
+    out = np.empty(MOST_KNOWN)
+    fill_n_log_n(out)
+    return _freeze.read_only(out)
 
 
 def _n_sources(batch: CountBatch | RegressionBatch | LogisticBatch) -> int:
