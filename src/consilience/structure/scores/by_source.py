@@ -194,8 +194,8 @@ def _with_rows(batch: RegressionBatch) -> RegressionBatch:
     is_seen = batch.moments.n_rows > 0
     if is_seen.all():
         return batch
-    both = (_some(one, is_seen) for one in (batch.moments, batch.whole))
-    return RegressionBatch(*both, batch.children, batch.starts, batch.parents)
+    moments, whole = _some(batch.moments, is_seen), _some(batch.whole, is_seen)
+    return RegressionBatch(moments, whole, batch.children, batch.starts, batch.parents)
 
 
 def _some(moments: Moments, is_kept: Bools) -> Moments:
