@@ -28,6 +28,7 @@ from consilience.structure.scores.score import (
     batch_of,
     check_score,
     check_variables,
+    is_equivalent_given_source,
     takes_gaps,
 )
 
@@ -167,6 +168,11 @@ class MAP:
     def score_equivalent(self) -> bool:
         """Whether score and prior both are."""
         return self.score.score_equivalent and self.prior.score_equivalent
+
+    @property
+    def equivalent_given_source(self) -> bool:
+        """Whether the score is and the prior is equivalent."""
+        return is_equivalent_given_source(self.score) and self.prior.score_equivalent
 
     @property
     def by_source(self) -> bool:

@@ -31,6 +31,7 @@ __all__ = [
     "check_score",
     "check_variables",
     "child_of",
+    "is_equivalent_given_source",
     "tables_of",
     "takes_gaps",
     "whole_counts",
@@ -82,6 +83,15 @@ def takes_gaps(score: object) -> bool:
     families over the same rows only.
     """
     return not getattr(score, "needs_complete_rows", True)
+
+
+def is_equivalent_given_source(score: Score) -> bool:
+    """Whether graphs of a class have the same score as far as their arcs from the source agree.
+
+    Such a score has a class attribute ``equivalent_given_source``. Searches over classes take it
+    for equivalent.
+    """
+    return score.score_equivalent or bool(getattr(score, "equivalent_given_source", False))
 
 
 def check_score(owner: str, score: object, variables: Collection[str] | None = None) -> None:

@@ -28,6 +28,7 @@ import numpy as np
 
 from consilience import _check
 from consilience.errors import InputError
+from consilience.structure.scores.score import is_equivalent_given_source
 from consilience.structure.searches import class_moves
 from consilience.structure.searches.class_moves import (
     DELETE,
@@ -54,7 +55,10 @@ FAMILIES_AT_ONCE = 256
 class GES:
     """Greedy equivalence search: the best insertion, deletion or turn of a class until none gains.
 
-    The score must be the same for all graphs of a class. Gains within 1e-9 of the largest local
+    The score must be the same for all graphs of a class, or nearly so: ``BySource`` is, given which
+    nodes depend on the source, and is treated as if it were. Each move is judged by the one family
+    that it changes, no class is met twice, the best of the graphs met is returned, and a note says
+    so. Gains within 1e-9 of the largest local
     score are ties and go to the first arc in the order of the variables' names. Nothing is random.
     Moves differ in a set of neighbors that are all joined; of a node with more than 256 of them the
     smallest are looked at, and a note says so.
@@ -105,16 +109,17 @@ class GES:
         except KeyboardInterrupt:
             stopped_by = "interrupt"
         return task.result(
-            scores, climber.graph, trace=trace, stopped_by=stopped_by, notes=climber.notes()
+            scores, climber.best, trace=trace, stopped_by=stopped_by, notes=climber.notes()
         )
 
     def _climb(self, task: Task, climber: _ClassClimber, trace: list[Step]) -> None:
         kinds = (INSERT, DELETE, TURN) if self.turning else (INSERT, DELETE)
         in_vain = 0
         for kind in cycle(kinds):
+            before = climber.best
             n_moves = climber.climb(kind)
             trace.append(climber.reached(f"{kind.name}: {n_moves} moves"))
-            in_vain = 0 if n_moves else in_vain + 1
+            in_vain = in_vain + 1 if climber.best == before else 0
             if in_vain == len(kinds) or task.clock.is_over():
                 return
 
@@ -132,14 +137,15 @@ class _ClassClimber:
             kind.name: {} for kind in (INSERT, DELETE, TURN)
         }
         self._cut: set[int] = set()
-        self._score = 0.0
+        self._met = None if task.is_equivalent else {_identity(self._state)}
+        self.best, self._score, self._best_score = self.graph, 0.0, 0.0
         self._tie = TIE
 
     def place(self) -> None:
         """Begin at the class of the graph of the required arcs."""
         self._scores.prepare(enumerate(self.graph))
         local = [self._scores.toggled(y, mask)[y] for y, mask in enumerate(self.graph)]
-        self._score = float(sum(local))
+        self._score = self._best_score = float(sum(local))
         self._tie = TIE * max(1.0, float(np.abs(local).max(initial=0.0)))
 
     def climb(self, kind: Kind) -> int:
@@ -152,16 +158,24 @@ class _ClassClimber:
 
     def reached(self, note: str) -> Step:
         """An entry for the trace."""
-        return Step(self._score, self._scores.n_scored, note)
+        return Step(self._best_score, self._scores.n_scored, note)
 
     def notes(self) -> list[str]:
-        """Where moves may have been missed."""
+        """Where moves may have been missed, and what the score is not."""
+        found = []
+        if self._met is not None:
+            found.append(
+                "GES took the score for the same in all graphs of a class, which it is but for the "
+                "arcs from the source: each move was judged by the family that it changes, and the "
+                "graph is the best of those met."
+            )
         if not self._cut:
-            return []
+            return found
         names = [self._task.names[y] for y in sorted(self._cut)]
         return [
+            *found,
             f"Only the {class_moves.MOST_SETS} smallest sets of neighbors were looked at for nodes "
-            f"with more of them, so a better move may have been missed: {_check.listed(names)}."
+            f"with more of them, so a better move may have been missed: {_check.listed(names)}.",
         ]
 
     def _make_move(self, kind: Kind) -> bool:
@@ -169,8 +183,11 @@ class _ClassClimber:
             return False
         for move in self._candidates(kind):
             graph = kind.result(self._state, move)
-            if graph is not None and (self._constraints is None or is_acyclic(graph)):
-                self._accept(graph, move)
+            if graph is None or (self._constraints is not None and not is_acyclic(graph)):
+                continue
+            state = class_of(graph, self._constraints)
+            if self._met is None or _identity(state) not in self._met:
+                self._accept(graph, state, move)
                 return True
         return False
 
@@ -207,10 +224,15 @@ class _ClassClimber:
                 tied.append(move)
         yield from sorted(tied, key=lambda move: move[1:])
 
-    def _accept(self, graph: list[int], move: ClassMove) -> None:
-        before, self._state = self._state, class_of(graph, self._constraints)
+    def _accept(self, graph: list[int], state: EquivalenceClass, move: ClassMove) -> None:
+        before, self._state = self._state, state
         self.graph = graph
         self._score -= move.loss
+        if self._met is not None:
+            self._met.add(_identity(state))
+            self._score = self._scores.total(graph)
+        if self._met is None or self._score > self._best_score + self._tie:
+            self.best, self._best_score = graph, self._score
         for kind, nodes in _changed(before, self._state).items():
             for y in bits(nodes):
                 self._known[kind].pop(y, None)
@@ -238,6 +260,11 @@ def _changed(before: EquivalenceClass, after: EquivalenceClass) -> dict[str, int
     return {INSERT.name: own | near_new, DELETE.name: own | next_to_new, TURN.name: own | joined}
 
 
+def _identity(state: EquivalenceClass) -> tuple[tuple[int, ...], ...]:
+    """What tells a class from all others."""
+    return tuple(state.parents), tuple(state.neighbors)
+
+
 def _is_free(task: Task) -> bool:
     """Whether every arc is allowed and none is required."""
     p = len(task.names)
@@ -246,17 +273,17 @@ def _is_free(task: Task) -> bool:
 
 def _check_equivalent(task: Task) -> None:
     score = task.score
-    if not task.is_equivalent and getattr(score, "score_equivalent", False):
-        raise InputError(
-            "GES goes from one equivalence class to another, and logistic regressions differ "
-            "between the graphs of a class. Leave out logistic=True, or use the search "
-            "HillClimb().",
-            parameter="logistic",
-        )
-    if not task.is_equivalent:
+    if not is_equivalent_given_source(score):
         raise InputError(
             f"GES goes from one equivalence class to another, and {score!r} differs between the "
             "graphs of a class. Use a score that does not, such as BIC() or BDeu(), or the search "
             "HillClimb().",
             score=score,
+        )
+    if task.logistic and not task.has_one_kind:
+        raise InputError(
+            "GES goes from one equivalence class to another, and logistic regressions differ "
+            "between the graphs of a class. Leave out logistic=True, or use the search "
+            "HillClimb().",
+            parameter="logistic",
         )
