@@ -11,7 +11,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Seed
 from consilience.data.table import Table
-from consilience.errors import GraphError, InputError
+from consilience.errors import GraphError, InputError, TooDearError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
 from consilience.incomplete.rule import Method, check_gaps, columns_with_gaps, method_for, table_of
@@ -29,6 +29,7 @@ from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.columns import check_continuous, check_counts, check_spread, rows_used
 from consilience.structure.scores.score import Score, check_score, takes_gaps
+from consilience.structure.scores.sources import bounded
 from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.local import unjudged
@@ -302,12 +303,31 @@ def _search(
 
 
 def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResult:
-    task = question.task(look, score)
-    found = question.found(task)
+    before = question.rng.bit_generator.state
+    try:
+        task = question.task(look, score)
+        found = question.found(task)
+    except TooDearError as error:
+        question.rng.bit_generator.state = before
+        return _by_bound(question, look, score, error)
     n_rows = dict.fromkeys(found.dag.nodes, task.n_rows)
     ways = ways_of(look.rows, found.dag, score, look.strata, memory_limit=question.memory_limit)
     notes = (*note_on_sources(look.rows, score, ways), *found.notes)
     return replace(found, judged_by=repr(score), n_rows=n_rows, by_source=ways, notes=notes)
+
+
+def _by_bound(question: _Question, look: _Look, score: Score, error: TooDearError) -> SearchResult:
+    """The record of a search that began anew, all families judged by a bound."""
+    other = bounded(score)
+    if other is None:
+        raise error
+    found = _over_all_rows(question, look, other)
+    family: Family = error.culprits["family"]
+    note = (
+        f"The exact evidence of {family.child!r} given {_check.listed(family.parents)} would take "
+        "too long, so all families were judged by its lower bound."
+    )
+    return replace(found, notes=(note, *found.notes))
 
 
 def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchResult:

@@ -7,6 +7,7 @@
     │   ├── DataError                      rows, columns, states or sources of a table
     │   ├── GraphError                     cycles, unknown or repeated nodes
     │   ├── ModelError                     a network or a local distribution
+    │   │   └── TooDearError               an exact answer would take too long; a bound would not
     │   ├── ImpossibleEvidenceError        what is given has probability zero
     │   └── FormatError                    the text of a file
     ├── UnknownNameError (KeyError)        a name that nothing has
@@ -34,6 +35,7 @@ __all__ = [
     "MissingExtraError",
     "MissingFileError",
     "ModelError",
+    "TooDearError",
     "UnknownNameError",
 ]
 
@@ -67,6 +69,10 @@ class GraphError(InputError):
 
 class ModelError(InputError):
     """A network or one of its local distributions is not valid."""
+
+
+class TooDearError(ModelError):
+    """An exact answer would take too long, where an approximate one would not."""
 
 
 class ImpossibleEvidenceError(InputError):

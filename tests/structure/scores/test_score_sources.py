@@ -235,7 +235,7 @@ def test_a_family_that_takes_too_long_is_refused_with_the_choices(monkeypatch):
         cs.score(cs.DAG.parse("[a][b|a]"), read(rows_of(60)), cs.BHD())
     _solved.cache_clear()
     assert "max_parents" in str(caught.value)
-    assert "cs.PerSource(cs.BDeu())" in str(caught.value)
+    assert "BHD(bound=True)" in str(caught.value)
     assert caught.value.culprits["family"] == cs.Family("a")
 
 

@@ -18,8 +18,10 @@ for a table N of n states. The score is
 By the aggregation of the Dirichlet the second table has exactly the prior that the first implies
 for it, so the difference is the log probability of the child's column given those of the parents
 under one model of all columns; so the score is equivalent. The evidence is exact: a finite sum,
-without bound or sampling. All joint states never seen are one state with their prior together, so
-the work does not grow with the number of parent states.
+without bound or sampling. Where that takes too long, E may be the lower bound of collapsed
+variational Bayes instead, for *all* families: E is then still a function of the set of columns,
+so the score stays equivalent, which a mixture of both would not be. All joint states never seen
+are one state with their prior together, so the work does not grow with the number of parent states.
 
 References
 ----------
@@ -40,7 +42,7 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
 from consilience.errors import DataError, InputError
-from consilience.kernels.hierarchy import can_be_exact
+from consilience.kernels.hierarchy import approximate, can_be_exact
 from consilience.parameters.hierarchy import MOST_WORK, log_evidence_of
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.family import Family
@@ -57,7 +59,7 @@ from consilience.structure.scores.score import (
     whole_counts,
 )
 
-__all__ = ["BHD", "PerSource"]
+__all__ = ["BHD", "PerSource", "bounded"]
 
 MOST_KEPT = 8192
 """Bytes of the largest table whose evidence is remembered."""
@@ -153,10 +155,10 @@ class BHD:
     """Log evidence of a family for sources that are alike but not equal, by an exact hierarchy.
 
     Finds arcs that the sources share though their tables differ, and is not misled by variables
-    whose margins differ from source to source. The rows must have whole-number weights. The score
-    is exact or minus infinity: a family whose evidence would take too long is refused, because
-    mixing exact and approximate numbers would make equivalent graphs differ. Searches leave such a
-    family out; for a given graph that has one the score is an error.
+    whose margins differ from source to source. The rows must have whole-number weights. Mixing
+    exact and approximate numbers would make equivalent graphs differ: if the exact evidence of a
+    family would take too long, ``cs.learn`` and ``cs.search`` begin anew with a lower bound for all
+    families and say so; for a given graph it is an error.
 
     Parameters
     ----------
@@ -165,6 +167,8 @@ class BHD:
         the common one as after ``s`` rows of it.
     ess
         How many rows the uniform prior of the common distribution is worth.
+    bound
+        Judge all families by a lower bound of the evidence, which is always had quickly.
 
     Examples
     --------
@@ -179,11 +183,16 @@ class BHD:
 
     s: float = 10.0
     ess: float = 10.0
+    bound: bool = False
     score_equivalent: ClassVar[bool] = True
     by_source: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check.positive("BHD", s=self.s, ess=self.ess)
+        if not isinstance(self.bound, bool):
+            raise InputError(
+                f"BHD: bound must be True or False, got {self.bound!r}.", parameter="bound"
+            )
 
     def local(self, batch: Batch) -> Floats:
         """Log evidence of the child of each family given its parents; -inf if it is refused."""
@@ -205,9 +214,8 @@ class BHD:
         """Why a family has minus infinity, and the choices."""
         return (
             f"BHD: the exact evidence of {family.child!r} given {_check.listed(family.parents)} "
-            "would take too long: too many rows, sources and joint states. Use fewer parents "
-            "(max_parents) or states, or a score without a hierarchy: cs.PerSource(cs.BDeu()), or "
-            "cs.BDeu() for all sources together."
+            "would take too long: too many rows, sources and joint states. Use a lower bound for "
+            "all families, BHD(bound=True), or fewer parents (max_parents) or states."
         )
 
     def _log_evidence(self, table: Integers, n_states: float) -> float | None:
@@ -219,13 +227,35 @@ class BHD:
         content = seen.astype(np.min_scalar_type(seen.max(initial=0)))
         solve = _solved if content.nbytes <= MOST_KEPT else _solved.__wrapped__
         return solve(
-            content.tobytes(), content.dtype.str, len(seen), float(n_states), self.s, self.ess
+            content.tobytes(),
+            content.dtype.str,
+            len(seen),
+            float(n_states),
+            self.s,
+            self.ess,
+            self.bound,
         )
+
+
+def bounded(score: Score) -> Score | None:
+    """The score with a lower bound in place of exact numbers; None if it knows no such thing."""
+    if isinstance(score, MAP):
+        inner = bounded(score.score)
+        return None if inner is None else MAP(inner, score.prior)
+    if isinstance(score, BHD) and not score.bound:
+        return BHD(score.s, score.ess, bound=True)
+    return None
 
 
 @lru_cache(maxsize=1 << 13)
 def _solved(
-    content: bytes, dtype: str, n_sources: int, n_states: float, s: float, ess: float
+    content: bytes,
+    dtype: str,
+    n_sources: int,
+    n_states: float,
+    s: float,
+    ess: float,
+    bound: bool,
 ) -> float | None:
     """Log evidence of a table (sources, states seen); None if it takes too long."""
     table = np.frombuffer(content, dtype).reshape(n_sources, -1).astype(np.int64)
@@ -236,6 +266,8 @@ def _solved(
     if n_seen < n_states:
         table = np.hstack([table, np.zeros((n_sources, 1), np.int64)])
         prior = np.append(prior, ess * ((n_states - n_seen) / n_states))
+    if bound:
+        return float(approximate(table.astype(np.float64), s, prior, np.empty(len(prior))))
     if not can_be_exact(table[None], s, prior, MOST_WORK)[0]:
         return None
     return log_evidence_of(table, s, prior)

@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats, Integers
-from consilience.errors import MemoryLimitError, ModelError
+from consilience.errors import MemoryLimitError, ModelError, TooDearError
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
@@ -22,6 +22,7 @@ from consilience.statistics.request import CountRequest, Engine
 from consilience.statistics.strata import Strata
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 from consilience.structure.scores.score import Score, takes_gaps
+from consilience.structure.scores.sources import bounded
 from consilience.structure.searches.classes import bits
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.mixed import MixedScores
@@ -41,8 +42,9 @@ class LocalScores:
     Variables are numbers, positions in ``constraints.names``; sets of parents are bit masks.
     ``allowed[i, j]`` is whether a search may add i -> j: the constraints allow it, and neither has
     one state only, which an arc could tell nothing about. Families whose counts exceed the memory
-    limit, or that the score cannot judge, have minus infinity. Families that have a continuous
-    variable are judged in :class:`MixedScores`.
+    limit, or that the score cannot judge, have minus infinity; but a score that could judge all of
+    them by a bound is an error at the first that it cannot judge exactly. Families that have a
+    continuous variable are judged in :class:`MixedScores`.
     """
 
     def __init__(
@@ -333,6 +335,8 @@ class LocalScores:
         if np.isfinite(scores).all():
             return scores
         for i, counts in enumerate(batch):
+            if scores[i] == -np.inf and bounded(self._score) is not None:
+                raise unjudged(self._score, counts.family)
             if scores[i] == -np.inf and hasattr(self._score, "refusal"):
                 self._refused.add(self._key(counts.family))
             elif not np.isfinite(scores[i]):
@@ -343,7 +347,8 @@ class LocalScores:
 def unjudged(score: Score, family: Family) -> ModelError:
     """The error for a family without a finite score."""
     if hasattr(score, "refusal"):
-        return ModelError(score.refusal(family), family=family)
+        kind = ModelError if bounded(score) is None else TooDearError
+        return kind(score.refusal(family), family=family)
     return ModelError(
         f"the score {score!r} of {family.child!r} given {_check.listed(family.parents)} is not a "
         "finite number.",
