@@ -32,6 +32,8 @@ SCORES = [
     *[cs.FNML(), cs.QNML(), cs.NAL(), cs.PNAL(), cs.PNAL(c=0.5, alpha=0.3)],
     *[cs.HeldOut(), cs.HeldOut(share=0.5, ess=3), cs.CrossValidated(), cs.CrossValidated(2, 5)],
     *[cs.PerSource(cs.BDeu()), cs.PerSource(cs.BIC()), cs.BHD(), cs.BHD(s=2, ess=1)],
+    *[cs.BHD(bound=True), cs.BySource(cs.BIC())],
+    cs.MAP(cs.BySource(cs.BIC()), cs.VariableSelection(0.2)),
     *[cs.PerSource(cs.PNAL()), cs.MAP(cs.PNAL(), cs.VariableSelection(0.2))],
     cs.MAP(cs.BDeu(), cs.UniformPrior()),
     cs.MAP(cs.BIC(), cs.VariableSelection(0.2)),

@@ -15,6 +15,10 @@ the price of its parameters, and the best is its score:
   products within sources. In each of the q joint states of discrete parents there are
   :math:`F + c + 1` parameters for c continuous parents.
 
+A continuous column that is better with intercepts by source when it has no parents is never judged
+pooled: the few means of the sources are easily fitted by those of other columns, whose arcs would
+then save the price of the intercepts.
+
 So a difference of margins or means between sources is not taken for dependence between columns:
 given the source it explains nothing. Where the sources are alike the score is that of all rows
 together.
@@ -157,12 +161,16 @@ class BySource:
         pooled = seen.pooled()
         price, n_free = price_of(self.score, np.array(pooled.n_rows)), n_free_parameters(pooled)
         n_common = float(pooled.n_parent_states) * (n_sources - 1)
-        return {
+        found = {
             POOLED: gaussian_log_likelihoods(pooled) - price * n_free,
             INTERCEPTS: _bounded(_with_intercepts(seen)) - price * (n_free + n_common),
             APART: _bounded(gaussian_log_likelihoods(_apart(seen, pooled.whole)))
             - price * (n_free * n_sources),
         }
+        has_other = np.isfinite(found[INTERCEPTS]) | np.isfinite(found[APART])
+        is_barred = has_other & _differs(seen, pooled, price * (n_sources - 1))
+        found[POOLED] = np.where(is_barred, -np.inf, found[POOLED])
+        return found
 
     def _logistic(self, batch: LogisticBatch, n_sources: int) -> dict[str, Floats]:
         log_likelihood, n_rows = fitted(batch)
@@ -294,6 +302,18 @@ def _within(batch: RegressionBatch) -> RegressionBatch:
         moments.n_rows.sum(keepdims=True),
     )
     return RegressionBatch(one, one, batch.children, batch.starts, batch.parents)
+
+
+def _differs(batch: RegressionBatch, pooled: RegressionBatch, price: Floats) -> Bools:
+    """Whether the child of each family, without any parent, is better with its own intercepts."""
+    children = np.unique(batch.children)
+    apart, together = (
+        RegressionBatch.listed(one.whole, one.whole, children.tolist(), [()] * len(children))
+        for one in (batch, pooled)
+    )
+    gain = _bounded(_with_intercepts(apart)) - gaussian_log_likelihoods(together)
+    is_better: Bools = gain > price
+    return is_better[np.searchsorted(children, batch.children)]
 
 
 def _bounded(log_likelihood: Floats) -> Floats:
