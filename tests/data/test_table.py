@@ -29,6 +29,15 @@ def test_take_accepts_positions_slices_and_masks(table):
     assert table.take(np.array([2, 0, -1])).source_codes.tolist() == [1, 0, 1]
 
 
+def test_pooled_rows_have_no_source(table):
+    pooled = table.pooled()
+    assert (pooled.source, pooled.sources, pooled.source_codes) == (None, (), None)
+    assert_same(
+        pooled, read({"x": ["u", None, "v"], "y": [0.5, 1.5, None], "n": [1, 2, 3]}, weight="n")
+    )
+    assert_same(pooled.pooled(), pooled)
+
+
 @pytest.mark.parametrize("rows", [1, [True, False], [0.5], [[0]], "a"])
 def test_take_refuses_what_is_no_set_of_rows(table, rows):
     with pytest.raises(InputError, match="positions or 3 booleans"):

@@ -146,6 +146,11 @@ class Table:
             origins={name: self.origins[name] for name in names if name in self.origins},
         )
 
+    def pooled(self) -> Table:
+        """The same rows without their source, as if they all came from one place."""
+        schema = Schema(dict(self.variables))
+        return Table(schema, self.columns, weights=self.weights, origins=self.origins)
+
     def distinct(self) -> Table:
         """Equal rows of one source merged into one row whose weight is the sum of theirs."""
         from consilience.data.distinct import distinct
