@@ -14,9 +14,10 @@ from consilience.graph.comparison import (
     compare,
 )
 from consilience.graph.dag import DAG
+from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
-from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.score import Score
+from consilience.structure.sources import default_score
 
 __all__ = ["compare_graphs"]
 
@@ -33,7 +34,7 @@ def compare_graphs(
     table
         Rows, as a table or an engine: both graphs are scored on them.
     score
-        How; ``BIC()`` if not given. It needs a table.
+        How; as :func:`learn` does if not given. It needs a table.
 
     Returns
     -------
@@ -63,7 +64,8 @@ def compare_graphs(
     found = compare(learned, other)
     if table is None:
         return found
-    return replace(found, scores=_scores(found, table, BIC() if score is None else score))
+    by_default = default_score(engine_of(table))
+    return replace(found, scores=_scores(found, table, by_default if score is None else score))
 
 
 def _scores(found: GraphComparison, rows: Table | Engine, score: Score) -> ScoreComparison:

@@ -101,12 +101,22 @@ def test_hill_climbing_is_that_of_the_library(rows):
         (["--score", "bdeu", "--ess", "10"], "BDeu(ess=10.0)"),
         (["--score", "ebic"], "EBIC(n_variables=4, gamma=0.5)"),
         (["--score", "per-source:k2"], "PerSource(score=K2())"),
+        (["--score", "by-source:aic"], "BySource(score=AIC())"),
     ],
 )
 def test_the_score_is_said_with_its_parameters(rows, options, said):
     text = passed("learn", rows, "--structure", "hc", *options)
     assert f"by {said}" in text
     assert "estimator   Dirichlet(ess=1.0)" in text
+
+
+def test_what_was_assumed_about_the_sources_is_said(towns):
+    text = passed("learn", towns, "--source", "town", "--structure", "hc")
+    assert "by BySource(score=BIC())" in text
+    assert "Each family was judged with the 3 sources pooled and apart" in " ".join(text.split())
+    text = passed("learn", towns, "--source", "town", "--structure", "hc", "--score", "bic")
+    assert "rows of the 3 sources were judged together" in " ".join(text.split())
+    assert "--score by-source:bic tells them apart" in " ".join(text.split())
 
 
 def test_the_size_of_a_prior_is_that_of_the_score_first_and_of_both_if_asked(rows):

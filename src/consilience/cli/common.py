@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Refusal",
+    "as_options",
     "check_model_path",
     "data_argument",
     "given_of",
@@ -71,7 +72,7 @@ def spoken(command: Command) -> Command:
         try:
             return command(*args, **choices)
         except ConsilienceError as problem:
-            raise Refusal(_as_options(str(problem))) from problem
+            raise Refusal(as_options(str(problem))) from problem
         except OSError as problem:
             if problem.filename is None:  # a closed pipe, which click knows how to treat
                 raise
@@ -89,6 +90,7 @@ AS_OPTIONS = {
     "cs.VariationalBayes()": "--gaps vb",
     "cs.PNAL()": "--score pnal",
     "cs.NAL()": "--score nal",
+    "cs.BySource(cs.BIC())": "--score by-source:bic",
     "cs.BIC()": "--score bic",
     "cs.BDeu()": "--score bdeu",
     "logistic=True": "--logistic",
@@ -97,7 +99,8 @@ AS_OPTIONS = {
 """What the library advises in Python, and how it is said here."""
 
 
-def _as_options(message: str) -> str:
+def as_options(message: str) -> str:
+    """What the library says, with its advice in options."""
     for python, option in AS_OPTIONS.items():
         message = message.replace(python, option)
     return message

@@ -274,13 +274,13 @@ def _structures(texts: Sequence[str]) -> dict[str, Structure]:
 def _hill_climbed(table: cs.Table, target: str) -> cs.DAG:
     import consilience as cs
 
-    return cs.learn(table, score=cs.BIC(), search=cs.HillClimb())
+    return cs.learn(table, search=cs.HillClimb())
 
 
 def _equivalence_searched(table: cs.Table, target: str) -> cs.DAG:
     import consilience as cs
 
-    return cs.learn(table, score=cs.BIC(), search=cs.GES())
+    return cs.learn(table, search=cs.GES())
 
 
 def _graph_of(net: cs.Network) -> cs.DAG:

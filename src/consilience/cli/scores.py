@@ -34,7 +34,8 @@ SCORES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """The public name of each choice, and which of its parameters come from outside."""
 
-PER_SOURCE = "per-source:"
+WITH_SOURCES: Final[Mapping[str, str]] = {"per-source:": "PerSource", "by-source:": "BySource"}
+"""What may stand before the name of a score, and the public name of that choice."""
 
 
 def score_option(words: str, *, multiple: bool = False) -> Callable[[Command], Command]:
@@ -44,14 +45,15 @@ def score_option(words: str, *, multiple: bool = False) -> Callable[[Command], C
         metavar="NAME",
         multiple=multiple,
         callback=_checked,
-        help=f"{words}: {', '.join(SCORES)}. With {PER_SOURCE} before its name a score is summed "
-        "over the sources.",
+        help=f"{words}: {', '.join(SCORES)}. With per-source: before its name a score is summed "
+        "over the sources; with by-source: before aic, bic or ebic each family may depend on the "
+        "source or not, whichever is better.",
     )
 
 
 def has_ess(name: str | None) -> bool:
     """Whether the score of that name has a prior whose size can be chosen."""
-    inner = "" if name is None else name.removeprefix(PER_SOURCE)
+    inner = "" if name is None else _split(name)[1]
     return inner in SCORES and "ess" in SCORES[inner][1]
 
 
@@ -59,7 +61,7 @@ def score_of(name: str, ess: float | None, *, n_variables: int) -> Score:
     """The score of that name, for a graph of so many variables."""
     import consilience as cs
 
-    inner = name.removeprefix(PER_SOURCE)
+    outer, inner = _split(name)
     if ess is not None and not has_ess(inner):
         known = [each for each in SCORES if has_ess(each)]
         raise click.UsageError(f"--ess goes with --score {', '.join(known)}.")
@@ -67,12 +69,18 @@ def score_of(name: str, ess: float | None, *, n_variables: int) -> Score:
     given: dict[str, Any] = {"ess": ess, "n_variables": n_variables}
     values = {each: given[each] for each in takes if given[each] is not None}
     score: Score = getattr(cs, choice)(**values)
-    return score if inner == name else cs.PerSource(score)
+    return getattr(cs, WITH_SOURCES[outer])(score) if outer else score
+
+
+def _split(name: str) -> tuple[str, str]:
+    """What stands before the name of a score, if anything, and the name."""
+    outer = next((one for one in WITH_SOURCES if name.startswith(one)), "")
+    return outer, name.removeprefix(outer)
 
 
 def _checked(_context: Any, _option: Any, value: str | tuple[str, ...] | None) -> Any:
     names = value if isinstance(value, tuple) else () if value is None else (value,)
     for name in names:
-        if name.removeprefix(PER_SOURCE) not in SCORES:
+        if _split(name)[1] not in SCORES:
             raise click.BadParameter(f"{name!r} is not one of {', '.join(SCORES)}.")
     return value

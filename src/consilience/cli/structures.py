@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from consilience.cli.bundles import bundled
-from consilience.cli.common import model_of
+from consilience.cli.common import as_options, model_of
 from consilience.cli.progress import watched
 from consilience.cli.reading import check_discrete
 from consilience.cli.scores import score_of, score_option
@@ -110,8 +110,9 @@ structure_options: Final = bundled(
             f"--target is given), tan, or a search: {', '.join(SEARCHES)}.",
         ),
         score_option(
-            "How graphs are judged, bic by default. Rows with gaps are completed by structural EM, "
-            "except with pnal and nal, which judge each family by its complete rows"
+            "How graphs are judged: by default bic, and by-source:bic if there are several sources "
+            "and no gaps. Rows with gaps are completed by structural EM, except with pnal and nal, "
+            "which judge each family by its complete rows"
         ),
         click.option(
             "--max-parents", type=click.IntRange(min=0), help="Most parents that a node may have."
@@ -210,7 +211,7 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
             progress=progress,
             logistic=wanted.logistic,
         )
-    notes = tuple(note.replace("logistic=True", "--logistic") for note in result.notes)
+    notes = tuple(map(as_options, result.notes))
     return Found(result.dag, result, result.judged_by, notes)
 
 
