@@ -27,6 +27,60 @@ def test_learning_leaves_the_source_out_of_the_graph():
     assert cs.learn(TABLE) == cs.DAG([("y", "x")], nodes=["z"])
 
 
+def towns(**options):
+    """Two columns that are independent in each source and whose shares differ."""
+    rich = {"car": ["yes"] * 90 + ["no"] * 10, "opera": (["yes"] * 8 + ["no"] * 2) * 10}
+    poor = {"car": ["yes"] * 10 + ["no"] * 90, "opera": (["yes"] * 2 + ["no"] * 8) * 10}
+    return cs.read({"rich": rich, "poor": poor}, source="town", **options)
+
+
+def test_several_sources_are_judged_pooled_and_by_source_unless_told_otherwise():
+    found = cs.search(towns())
+    assert found.judged_by == "BySource(score=BIC())"
+    assert found.dag.arcs == ()
+    assert found.by_source == {"car": "by source", "opera": "by source"}
+    assert "Columns that depend on the source: 'car', 'opera' (by source)." in found.notes[0]
+
+
+def test_sources_that_are_alike_are_pooled_and_the_record_says_so():
+    found = cs.search(TABLE)
+    assert found.by_source == dict.fromkeys("xyz", "pooled")
+    assert found.notes[0].endswith("No column depends on the source.")
+    assert found.score == pytest.approx(cs.score(found.dag, TABLE, cs.BIC()))
+
+
+def test_pooling_is_a_choice_that_the_record_names():
+    found = cs.search(towns(), score=cs.BIC())
+    assert len(found.dag.arcs) == 1
+    assert "rows of the 2 sources were judged together" in found.notes[0]
+    assert found.by_source == {}
+    alone = cs.search(towns().pooled())
+    assert alone.dag == found.dag
+    assert (alone.judged_by, alone.notes, alone.by_source) == ("BIC()", (), {})
+
+
+def test_a_prior_over_graphs_does_not_hide_the_ways():
+    found = cs.search(towns(), score=cs.MAP(cs.BySource(cs.BIC()), cs.VariableSelection(0.2)))
+    assert found.by_source == {"car": "by source", "opera": "by source"}
+
+
+def test_with_gaps_the_sources_are_pooled_and_the_record_says_so():
+    rows = {"f": ["m", "n"] * 20, "x": list("aabb") * 10, "y": [None, *list("aabb") * 9, *"aab"]}
+    found = cs.search(cs.read(rows, source="f"))
+    assert found.judged_by.startswith("BIC()")
+    assert any("rows of the 2 sources were judged together" in note for note in found.notes)
+
+
+def test_a_comparison_judges_as_the_search_does():
+    arc, none = cs.DAG([("car", "opera")]), cs.DAG(nodes=["car", "opera"])
+    found = cs.compare_graphs(arc, none, table=towns())
+    assert (
+        found.scores.difference
+        < 0
+        < cs.score(arc, towns(), cs.BIC()) - cs.score(none, towns(), cs.BIC())
+    )
+
+
 def test_a_budget_of_time_makes_the_default_search_more_patient():
     assert cs.search(TABLE, seconds=60).stopped_by == "optimum"
 

@@ -204,6 +204,27 @@ def test_a_family_that_takes_too_long_has_minus_infinity_and_the_others_their_sc
     assert "evidence of 'c' given 'a', 'b' would take" in score.refusal(one_refused[1].family)
 
 
+@pytest.mark.parametrize(
+    "score", [cs.BHD(), cs.MAP(cs.BHD(), cs.VariableSelection(0.2))], ids=["BHD", "MAP"]
+)
+@pytest.mark.parametrize("search", [cs.HillClimb(), cs.Exact()], ids=["climb", "exact"])
+def test_a_search_that_meets_such_a_family_judges_all_by_the_bound(score, search, one_refused):
+    table = read(rows_of(60))
+    found = cs.search(table, score=score, search=search)
+    plain = cs.search(table, score=sources.bounded(score), search=search)
+    assert (found.dag, found.score) == (plain.dag, plain.score)
+    assert found.notes[0].startswith("The exact evidence of")
+    assert not any("left out" in note for note in found.notes)
+    assert "bound=True" in found.judged_by
+
+
+def test_the_bound_is_below_the_evidence_and_near_it():
+    table = read(rows_of(60))
+    (joint,) = cs.count(table, [cs.Family("a")], by_source=True)
+    exact, bound = (cs.BHD(bound=bound)._log_evidence(joint.table, 2.0) for bound in (False, True))
+    assert exact - 1.0 < bound < exact
+
+
 class Picky:
     """A score that judges no family."""
 
@@ -237,6 +258,11 @@ def test_a_family_that_takes_too_long_is_refused_with_the_choices(monkeypatch):
     assert "max_parents" in str(caught.value)
     assert "BHD(bound=True)" in str(caught.value)
     assert caught.value.culprits["family"] == cs.Family("a")
+
+
+def test_whether_to_bound_is_a_truth_value():
+    with pytest.raises(ValueError, match="bound must be True or False"):
+        cs.BHD(bound=1)
 
 
 @pytest.mark.parametrize("parameters", [{"s": 0}, {"ess": -1}, {"s": float("nan")}])
