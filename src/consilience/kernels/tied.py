@@ -27,6 +27,7 @@ variance of about 2 d, has :math:`2 g > d + 2 \sqrt{2 d}`. Elsewhere it is minus
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,9 @@ VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must 
 
 DEVIATIONS = 2.0
 """By how many standard deviations the sources must differ more than chance makes them."""
+
+SMALL = 256
+"""Whole numbers of rows below this are tallied: many sources have the same."""
 
 LEAST, MOST = math.log(0.02), math.log(1e6)
 """Where the log of the strength is looked for."""
@@ -92,7 +96,7 @@ def log_likelihoods_by_source(
         tied[family] = -np.inf
         gain = apart[family] - pooled[family]
         if free > 0.0 and 2.0 * gain > free + DEVIATIONS * math.sqrt(2.0 * free):
-            tied[family] = _tied(_seen(own, scale, n_seen))
+            tied[family] = _tied(_tally(own, scale, n_seen), r)
         start += size
 
 
@@ -139,56 +143,79 @@ def _n_log_n(count: int, scale: float, known: Floats) -> float:
     return n * math.log(n)
 
 
+class Tally(NamedTuple):
+    """How often each number of rows occurs among the sources, in groups: for each parent state that
+    was seen one group for each state of the child, and one for the rows of all states.
+    """
+
+    values: Floats
+    times: Floats
+    starts: Integers  # where the groups begin, and the end
+
+
 @inner
-def _seen(counts: Integers, scale: float, n_seen: int) -> Floats:
-    """The counts in rows, shape (parent states seen, sources, states)."""
+def _tally(counts: Integers, scale: float, n_seen: int) -> Tally:
     n_sources, outer, r, inner_ = counts.shape
-    out = np.zeros((n_seen, n_sources, r))
-    place = 0
+    most = n_seen * n_sources * (r + 1)
+    values, times = np.empty(most), np.empty(most)
+    starts, often = np.zeros(n_seen * (r + 1) + 1, np.int64), np.zeros(SMALL, np.int64)
+    group, end = 0, 0
     for j in range(outer):
         for i in range(inner_):
-            n = 0
-            for f in range(n_sources):
-                for k in range(r):
-                    n += counts[f, j, k, i]
-            if n > 0:
+            if not counts[:, j, :, i].any():
+                continue
+            for k in range(r + 1):
+                largest = 0
                 for f in range(n_sources):
-                    for k in range(r):
-                        out[place, f, k] = counts[f, j, k, i] / scale
-                place += 1
-    return out
+                    n = counts[f, j, k, i] if k < r else counts[f, j, :, i].sum()
+                    rows = n / scale
+                    if 0 < rows < SMALL and rows == math.floor(rows):
+                        often[int(rows)] += 1
+                        largest = max(largest, int(rows))
+                    elif n > 0:
+                        values[end], times[end] = rows, 1.0
+                        end += 1
+                for rows in range(1, largest + 1):
+                    if often[rows] > 0:
+                        values[end], times[end] = float(rows), float(often[rows])
+                        often[rows] = 0
+                        end += 1
+                group += 1
+                starts[group] = end
+    return Tally(values[:end], times[:end], starts)
 
 
 @inner
-def _tied(counts: Floats) -> float:
-    """The largest log-likelihood of tables around a base, for counts (states, sources, states)."""
-    n_given, n_sources, r = counts.shape
-    totals, base = np.zeros((n_given, n_sources)), np.zeros((n_given, r))
-    for j in range(n_given):
-        n = 0.0
-        for f in range(n_sources):
-            for k in range(r):
-                totals[j, f] += counts[j, f, k]
-                base[j, k] += counts[j, f, k]
-            n += totals[j, f]
+def _tied(tally: Tally, r: int) -> float:
+    """The largest log-likelihood of tables around a base."""
+    values, times, starts = tally
+    base = np.empty(((len(starts) - 1) // (r + 1), r))
+    for j in range(len(base)):
+        total = 0.0
         for k in range(r):
-            base[j, k] /= n
-    u, reached = _root(counts, totals, base, START, STRIDE), -np.inf
+            group, n = j * (r + 1) + k, 0.0
+            for e in range(starts[group], starts[group + 1]):
+                n += values[e] * times[e]
+            base[j, k] = n
+            total += n
+        for k in range(r):
+            base[j, k] /= total
+    u, reached = _root(tally, base, START, STRIDE), -np.inf
     for _ in range(ROUNDS):
-        before, reached = reached, _log_likelihood(counts, totals, base, math.exp(u))
+        before, reached = reached, _log_likelihood(tally, base, math.exp(u))
         if reached < before + ENOUGH:
             return max(reached, before)
-        u = _root(counts, totals, base, u, CLOSE)
+        u = _root(tally, base, u, CLOSE)
     return reached
 
 
 @inner
-def _root(counts: Floats, totals: Floats, base: Floats, start: float, stride: float) -> float:
+def _root(tally: Tally, base: Floats, start: float, stride: float) -> float:
     """The log of the strength, the base following: the root moves, so there is no bracket."""
-    before, slope_before = start, _slope(counts, totals, base, math.exp(start))
+    before, slope_before = start, _slope(tally, base, math.exp(start))
     u = start + (stride if slope_before > 0.0 else -stride)
     for _ in range(SECANTS):
-        slope = _slope(counts, totals, base, math.exp(u))
+        slope = _slope(tally, base, math.exp(u))
         fall = (slope_before - slope) / (u - before)
         step = STRIDE if slope > 0.0 else -STRIDE
         if fall * STRIDE > abs(slope):
@@ -201,26 +228,30 @@ def _root(counts: Floats, totals: Floats, base: Floats, start: float, stride: fl
 
 
 @inner
-def _slope(counts: Floats, totals: Floats, base: Floats, s: float) -> float:
+def _slope(tally: Tally, base: Floats, s: float) -> float:
     """Derivative by the log of the strength; the base makes one step."""
-    n_given, n_sources, r = counts.shape
+    values, times, starts = tally
+    r = base.shape[1]
     slope, step, weight = 0.0, np.zeros(r), np.zeros(r)
-    for j in range(n_given):
+    for j in range(len(base)):
         level, size = 0.0, 0.0
         for k in range(r):
-            c, tables, curve = s * base[j, k], 0.0, 0.0
+            group, c = j * (r + 1) + k, s * base[j, k]
             if c > 0.0:
-                for f in range(n_sources):
-                    n = counts[j, f, k]
-                    tables += _expected_tables(c, n)
-                    curve += n if n <= 1.0 else 1.0 + (n - 1.0) * c * c / ((c + n) * (c + 1.0))
+                tables, curve = 0.0, 0.0
+                for e in range(starts[group], starts[group + 1]):
+                    n = values[e]
+                    tables += times[e] * _expected_tables(c, n)
+                    share = c * c / ((c + n) * (c + 1.0))
+                    curve += times[e] * (n if n <= 1.0 else 1.0 + (n - 1.0) * share)
                 slope += tables
                 step[k], weight[k] = math.log(tables / c), tables / curve
                 level += c * weight[k] * step[k]
                 size += c * weight[k]
         _move(base[j], step, weight, level / size)
-        for f in range(n_sources):
-            slope -= _expected_tables(s, totals[j, f])
+        group = j * (r + 1) + r
+        for e in range(starts[group], starts[group + 1]):
+            slope -= times[e] * _expected_tables(s, values[e])
     return slope
 
 
@@ -245,16 +276,17 @@ def _expected_tables(c: float, n: float) -> float:
 
 
 @inner
-def _log_likelihood(counts: Floats, totals: Floats, base: Floats, s: float) -> float:
-    n_given, n_sources, r = counts.shape
-    value = 0.0
-    for j in range(n_given):
-        for f in range(n_sources):
-            if totals[j, f] > 0.0:
-                value -= _log_of_rows(s, totals[j, f])
-                for k in range(r):
-                    if counts[j, f, k] > 0.0:
-                        value += _log_of_rows(s * base[j, k], counts[j, f, k])
+def _log_likelihood(tally: Tally, base: Floats, s: float) -> float:
+    values, times, starts = tally
+    r, value = base.shape[1], 0.0
+    for j in range(len(base)):
+        for k in range(r + 1):
+            group = j * (r + 1) + k
+            for e in range(starts[group], starts[group + 1]):
+                if k < r:
+                    value += times[e] * _log_of_rows(s * base[j, k], values[e])
+                else:
+                    value -= times[e] * _log_of_rows(s, values[e])
     return value
 
 
