@@ -192,7 +192,7 @@ def test_two_files_of_one_name_are_refused(tmp_path, rows):
         (["--parameters", "mle"], "MLE()"),
         (["--parameters", "shrinkage"], "Shrinkage("),
         (["--ess", "3"], "Dirichlet(ess=3.0)"),
-        ([], "Dirichlet(ess=1.0)"),
+        ([], "HDC()"),
     ],
 )
 def test_parameters_choose_the_estimator(rows, options, method):

@@ -8,7 +8,7 @@ from rich.console import Console
 
 import consilience as cs
 from consilience.demo.hospitals import REASONS, SIZES, STATES, make_hospitals, true_network
-from consilience.demo.story import DAG, WAYS, compare, gains, tell
+from consilience.demo.story import DAG, STRONG, WAYS, compare, gains, tell
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_family_differs_in_one_hospital_and_not_between_the_others(child):
 def test_the_evidence_finds_the_families_that_differ(seed):
     table = cs.read(make_hospitals(seed), source="hospital", states=STATES)
     net = cs.fit(DAG, table)
-    differ = {child for child, gain in gains(net).items() if max(gain.values()) > 0}
+    differ = {child for child, gain in gains(net).items() if max(gain.values()) > STRONG}
     assert differ == set(REASONS)
 
 

@@ -58,7 +58,7 @@ def test_a_seed_without_draws_and_an_unknown_state_are_refused(model, tmp_path):
 
 @pytest.mark.parametrize(
     ("choice", "method"),
-    [("em", "EM() with"), ("vb", "VariationalBayes() with"), ("available", "Dirichlet(ess=1")],
+    [("em", "EM() with"), ("vb", "VariationalBayes() with"), ("available", "HDC()")],
 )
 def test_learning_says_what_it_did_about_gaps(choice, method, tmp_path):
     rows = write(

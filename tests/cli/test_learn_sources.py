@@ -59,7 +59,7 @@ def test_the_strength_is_said_in_one_word(rows, strength):
 
 def test_the_default_for_several_sources_is_a_hierarchy(rows):
     told = passed("learn", rows, "--source", "hospital", "--target", "disease")
-    assert "HDMCS(" in told
+    assert "HDC()" in told
     assert "The tables of the 5 sources are tied together; the state 'new_source'" in told
 
 

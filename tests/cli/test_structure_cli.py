@@ -107,7 +107,7 @@ def test_hill_climbing_is_that_of_the_library(rows):
 def test_the_score_is_said_with_its_parameters(rows, options, said):
     text = passed("learn", rows, "--structure", "hc", *options)
     assert f"by {said}" in text
-    assert "estimator   Dirichlet(ess=1.0)" in text
+    assert "estimator   HDC()" in text
 
 
 def test_what_was_assumed_about_the_sources_is_said(towns):
@@ -153,7 +153,7 @@ def test_parents_are_at_most_so_many(rows):
 
 def test_several_sources_are_tied_by_the_default(towns):
     text = passed("learn", towns, "--source", "town", "--structure", "hc")
-    assert "HDMCS(" in text
+    assert "HDC()" in text
     assert "town" not in str(arcs(text))
 
 

@@ -218,14 +218,15 @@ def test_a_source_never_seen_is_a_source_without_rows(n_parents):
     np.testing.assert_allclose(table[4], table[2], rtol=1e-12)
 
 
-def test_a_source_never_seen_backs_off_along_the_orders_that_drop_the_source_first():
+def test_a_source_never_seen_lies_between_a_source_and_a_row_at_random():
     counts = random_counts(4, (3, 2, 3), 60)
     tables, unseen, scores = [], [], []
     for order in ((0, 1), (1, 0)):
         for rho in chain.RHOS:
-            _, means, left_out = fit_by_default(counts, order, rho)
+            s, means, left_out = fit_by_default(counts, order, rho)
             tables.append(means[-1])
-            unseen.append(means[1])
+            alike = (counts.sum(axis=0) + s[1] * means[0]) / (counts.sum((0, 2))[:, None] + s[1])
+            unseen.append((means[1] + alike) / 2)
             scores.append((counts.reshape(-1, 3) * np.log(left_out)).sum())
     weights = np.exp(scores - np.max(scores))
     assert (weights / weights.sum()).min() > chain.LEAST_WEIGHT

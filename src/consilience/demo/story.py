@@ -20,7 +20,7 @@ from consilience.demo.hospitals import REASONS, SOURCE, STATES, make_hospitals
 from consilience.parameters.estimator import Estimator
 from consilience.show.text import outline
 
-__all__ = ["DAG", "WAYS", "compare", "tell"]
+__all__ = ["DAG", "STRONG", "WAYS", "compare", "tell"]
 
 DAG = cs.DAG.parse(
     "[age][sex][smoking|sex][diabetes|age][hypertension|age][disease|age:smoking]"
@@ -33,6 +33,9 @@ WAYS: dict[str, Estimator] = {
     "hierarchical": cs.HDC(),
 }
 N_FOLDS = 5
+
+STRONG = 3.0
+"""Nats of evidence that are worth a word: odds of 20 to 1."""
 
 
 def tell(console: Console, *, svg_path: Path | None = None) -> None:
@@ -81,7 +84,7 @@ def tell_differences(console: Console, net: cs.Network) -> None:
     grid = _grid("family", "hierarchical", "separate", "verdict", left=("family", "verdict"))
     for child, gain in sorted(gains(net).items(), key=lambda item: -max(item[1].values())):
         parents = net.dag.without(SOURCE).parents(child)
-        verdict = "the hospitals differ" if max(gain.values()) > 0 else "one table will do"
+        verdict = "the hospitals differ" if max(gain.values()) > STRONG else "one table will do"
         grid.add_row(
             f"{child}{' | ' if parents else ''}{', '.join(parents)}",
             *(f"{gain[way]:+.0f}" for way in ("hierarchical", "separate")),

@@ -90,7 +90,9 @@ class HDC:
     r"""A hierarchical Dirichlet chain from P(X | parents, source) back to P(X): the default.
 
     The strength of all smoothing is learned from the counts, which may be fractional. A source
-    never seen has the rows P(X | parents) of the orders that drop the source first.
+    never seen lies halfway between a source and a row drawn at random: between the rows
+    P(X | parents) that the sources share and those of all rows together, in the orders that drop
+    the source first.
 
     Intervals and draws come from Gibbs steps (``parameters/chain_posterior.py``), made when they
     are first asked for. The tables are those at the mode of log strengths; posterior means over
@@ -192,8 +194,9 @@ class FittedChain:
     def weighted(self, way: int, mean: Floats) -> Floats:
         """What the means of a way add to the rows, in the shape of ``means``."""
         of_seen, of_unseen = self.shares[way]
-        bottom, unseen = self.ways[way].start[-2], self.ways[way].unseen
-        return np.concatenate([of_seen * mean[bottom:], of_unseen * mean[unseen]])
+        unseen = _unseen_rows(self.rows, self.ways[way], self.s[way], mean)
+        bottom = self.ways[way].start[-2]
+        return np.concatenate([of_seen * mean[bottom:], of_unseen * unseen])
 
     def posterior(self) -> ChainPosterior:
         """The posterior of the table."""
@@ -389,7 +392,7 @@ def _averaged(chain: _Chain, priors: Priors, last: _Average | None = None) -> _A
         s, mean, left_out = _fitted(chain, way, priors, first)
         strengths.append(s)
         tables.append(mean[way.start[-2] :])
-        unseen.append(mean[way.unseen])
+        unseen.append(_unseen_rows(chain.rows, way, s, mean))
         predictions.append(left_out)
     scores = np.array([_log_predictive(chain, left_out) for left_out in predictions])
     weights = _weights(scores)
@@ -399,6 +402,24 @@ def _averaged(chain: _Chain, priors: Priors, last: _Average | None = None) -> _A
     rows = np.concatenate([_weighted(weights, tables), _weighted(unseen_weights, unseen)])
     score = _log_predictive(chain, _weighted(weights, predictions))
     return _Average(rows, score, weights, unseen_weights, strengths)
+
+
+def _unseen_rows(rows: Floats, way: Way, s: Floats, mean: Floats) -> Floats:
+    r"""Rows of a source never seen, for each parent state: halfway between two guesses.
+
+    It may be like a source drawn at random, whose mean are the rows :math:`m_g` that back-off
+    reaches by dropping the source; or like the source of a row drawn at random, whose mean are the
+    rows of all sources together, with the same back-off,
+
+    .. math:: \frac{N_{gx} + s_{l} m_{up(g),x}}{N_g + s_{l}} .
+    """
+    if not way.drops_source_first:
+        return mean[way.unseen]
+    r, level = rows.shape[1], len(way.kinds) - 2
+    pooled = rows.reshape(way.sizes[0], -1, r).sum(axis=0)
+    above, strength = (mean[way.up[way.unseen]], s[level]) if level else (1.0 / r, float(r))
+    alike = (pooled + strength * above) / (pooled.sum(axis=1, keepdims=True) + strength)
+    return 0.5 * (mean[way.unseen] + alike)
 
 
 def _weights(scores: Floats) -> Floats:
