@@ -225,13 +225,15 @@ def test_a_source_never_seen_lies_between_a_source_and_a_row_at_random():
         for rho in chain.RHOS:
             s, means, left_out = fit_by_default(counts, order, rho)
             tables.append(means[-1])
-            alike = (counts.sum(axis=0) + s[1] * means[0]) / (counts.sum((0, 2))[:, None] + s[1])
-            unseen.append((means[1] + alike) / 2)
+            if order[0] == 0:
+                pooled = counts.sum(axis=0)
+                alike = (pooled + s[1] * means[0]) / (pooled.sum(axis=1, keepdims=True) + s[1])
+                unseen.append((means[1] + alike) / 2)
             scores.append((counts.reshape(-1, 3) * np.log(left_out)).sum())
     weights = np.exp(scores - np.max(scores))
     assert (weights / weights.sum()).min() > chain.LEAST_WEIGHT
     seen = np.tensordot(weights / weights.sum(), np.array(tables), axes=1)
-    new = np.tensordot(weights[:2] / weights[:2].sum(), np.array(unseen[:2]), axes=1)
+    new = np.tensordot(weights[:2] / weights[:2].sum(), np.array(unseen), axes=1)
     expected = np.concatenate([seen, new])
     np.testing.assert_allclose(estimate(counts).reshape(-1, 3), expected, atol=1e-12)
 
