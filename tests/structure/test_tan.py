@@ -173,8 +173,15 @@ def test_wrong_input_is_refused():
     assert caught.value.culprits == {"kind": "feature", "name": "c"}
     with pytest.raises(DataError, match="without rows"):
         tan(table.take(slice(0, 0)), "c")
-    with pytest.raises(InputError, match="'age' is continuous"):
-        tan(cs.read({"c": ["u", "v"], "age": [1.5, 2.5], "x": ["0", "1"]}), "c")
+    mixed = cs.read({"c": ["u", "v"], "age": [1.5, 2.5], "x": ["0", "1"]})
+    with pytest.raises(InputError, match="the target 'age' is continuous"):
+        tan(mixed, "age")
+    with pytest.raises(InputError, match="the root 'age' is continuous and cannot have") as caught:
+        tan(mixed, "c", root="age")
+    assert caught.value.culprits == {"variable": "age"}
+    numbers = cs.read({"c": ["u", "v"], "age": [1.5, 2.5], "dose": [2.5, 1.5]})
+    with pytest.raises(DataError, match="without rows"):
+        tan(numbers.take(slice(0, 0)), "c")
 
 
 def test_the_tree_of_rows_with_gaps_is_told_and_the_search_completes_them():

@@ -7,36 +7,39 @@ Of all such graphs it is the one of largest likelihood, since with :math:`N` row
 so the tree is the spanning tree of largest total information. Which feature is the root does not
 change the likelihood.
 
+Rows of several sources are compared within them, where differing margins are no dependence, and
+continuous features are weighed by regressions: ``pairs.py`` has the weights. A continuous feature
+has no discrete child; where there are both kinds the tree is the best branching away from a
+discrete root.
+
 Reference: Friedman, Geiger and Goldszmidt (1997), after Chow and Liu (1968).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-
-import numpy as np
 
 from consilience import _check
-from consilience._typing import Floats
 from consilience.data.table import Table
-from consilience.errors import DataError
+from consilience.data.variable import Schema
+from consilience.errors import InputError
 from consilience.graph.dag import DAG
-from consilience.statistics.family import Family
-from consilience.statistics.gather import count, engine_of
+from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
-from consilience.structure.information import conditional_information
-from consilience.structure.trees import arcs_from_root, spanning_tree
+from consilience.structure.pairs import pair_weights
+from consilience.structure.trees import rooted_tree
 
-__all__ = ["note_on_gaps", "tan", "tan_of"]
+__all__ = ["check_tan", "note_on_gaps", "tan", "tan_of"]
 
 
 def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
     """The graph of tree-augmented naive Bayes; the target is the first parent of every feature.
 
-    Information comes from plain counts over all sources together. Ties break by the order of the
-    variables, so the graph is a function of the data. Time grows with the square of the number of
-    features.
+    With one source and discrete features it is the tree of largest likelihood. The information of
+    several sources is taken within them, less what chance would give, so that margins or means that
+    differ between sources make no arcs. Ties break by the order of the variables, so the graph is a
+    function of the data. Time grows with the square of the number of features.
 
     Gaps are allowed: a row counts for a pair of features if both and the target are known in it
     (available rows). So pairs may be weighed by different rows, which is sound only if values are
@@ -46,12 +49,14 @@ def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
     Parameters
     ----------
     rows
-        A table or an engine; all variables but the target are features and must be discrete. The
-        source is not a feature.
+        A table or an engine; all variables but the target are features, discrete and continuous.
+        The source is not a feature.
     target
-        The class.
+        The class; discrete.
     root
-        The feature that has no parent but the target; the first one if not given.
+        The feature that has no parent but the target; if not given the first discrete one, or the
+        first. Among discrete features it must be one of them: continuous ones have no discrete
+        children.
 
     Examples
     --------
@@ -65,18 +70,41 @@ def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
     variables = engine.schema.variables
     _check.known("variable", [target], variables)
     features = [name for name in variables if name != target]
-    if root is not None:
-        _check.known("feature", [root], features)
-    for name in variables:
-        variables[name].discrete_states  # noqa: B018 - refuses a continuous variable
+    check_tan(engine.schema, features, target, root)
     return tan_of(engine, features, target, root)
 
 
-def tan_of(engine: Engine, features: Sequence[str], target: str, root: str | None) -> DAG:
+def check_tan(schema: Schema, features: Sequence[str], target: str, root: str | None) -> None:
+    """Refuse a continuous class, an unknown root, and one from which no tree can grow."""
+    if schema[target].is_continuous:
+        raise InputError(
+            f"the target {target!r} is continuous; a class has states. Read it with discrete=, or "
+            "cut it with discretize=.",
+            variable=target,
+        )
+    if root is None:
+        return
+    _check.known("feature", [root], features)
+    discrete = [name for name in features if not schema[name].is_continuous]
+    if schema[root].is_continuous and discrete:
+        raise InputError(
+            f"the root {root!r} is continuous and cannot have discrete children such as "
+            f"{discrete[0]!r}. Choose a discrete root: {_check.listed(discrete)}.",
+            variable=root,
+        )
+
+
+def tan_of(
+    engine: Engine,
+    features: Sequence[str],
+    target: str,
+    root: str | None,
+    memory_limit: float = MEMORY_LIMIT,
+) -> DAG:
     """The graph for some features, whose order breaks ties and says the root, without checks."""
-    edges = spanning_tree(_weights(engine, features, target))
-    start = 0 if root is None else features.index(root)
-    parent = {child: parent for parent, child in arcs_from_root(edges, start)}
+    weights = pair_weights(engine, features, target, memory_limit=memory_limit)
+    start = None if root is None else features.index(root)
+    parent = {child: parent for parent, child in rooted_tree(weights, start)}
     arcs = []
     for k, feature in enumerate(features):
         arcs.append((target, feature))
@@ -96,17 +124,3 @@ def note_on_gaps(table: Table) -> str | None:
         "known (available rows), pair by pair; that is sound only if values are missing completely "
         f"at random. Gaps in: {_check.listed(gaps)}."
     )
-
-
-def _weights(engine: Engine, features: Sequence[str], target: str) -> Floats:
-    """Information between each two features given the target."""
-    pairs = list(combinations(range(len(features)), 2))
-    families = [Family(features[i], (features[j], target)) for i, j in pairs]
-    weights = np.zeros((len(features), len(features)))
-    for (i, j), counts in zip(pairs, count(engine, families), strict=True):
-        if counts.n_rows.sum() == 0:
-            raise DataError("a tree cannot be learned from a table without rows.")
-        shape = (*(parent.n_states for parent in counts.given), counts.child.n_states)
-        table = counts.to_dense().values.reshape(shape)  # (x_j, target, x_i)
-        weights[i, j] = weights[j, i] = conditional_information(np.moveaxis(table, 1, 2))
-    return weights

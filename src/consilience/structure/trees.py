@@ -1,7 +1,11 @@
-"""Trees: the spanning tree of largest weight, and its arcs away from a root.
+"""Trees: the spanning tree of largest weight, its arcs away from a root, the best branching.
 
 Shared by the structures whose likelihood is a sum over the edges of a tree. Kruskal's algorithm
 (1956) takes the edges from the heaviest to the lightest and leaves out those that close a cycle.
+Where an arc and its reverse differ, or one of them must not be, the best tree is a branching: every
+node but the root takes the heaviest arc that leads into it; a cycle becomes a single node, whose
+arcs are worth what they gain over the arc of the cycle that they replace; and so on until there is
+no cycle (Chu and Liu 1965, Edmonds 1967). Time grows with the cube of the nodes at most.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import numpy as np
 
 from consilience._typing import Floats
 
-__all__ = ["arcs_from_root", "spanning_tree"]
+__all__ = ["arcs_from_root", "best_branching", "rooted_tree", "spanning_tree"]
 
 TIE = 1e-9  # weights closer than this share of the largest finite one are equal but for rounding
 
@@ -61,6 +65,98 @@ def arcs_from_root(edges: Sequence[Edge], root: int) -> list[Edge]:
         reached.update(children)
         waiting.extend(children)
     return arcs
+
+
+def rooted_tree(weights: Floats, root: int | None = None) -> list[Edge]:
+    """Arcs ``(parent, child)`` of the best tree for weights of which some must not be.
+
+    If every arc may be turned round the tree is that of :func:`spanning_tree`. Without a root the
+    first node that may have every other for a child (or failing that a child at all) is it.
+    """
+    off = ~np.eye(len(weights), dtype=bool)
+    may = np.isfinite(weights)
+    if root is None:
+        root = int((may & off).sum(axis=1).argmax()) if len(weights) else 0
+    if (may == may.T).all():
+        return arcs_from_root(spanning_tree(weights), root)
+    return best_branching(weights, root)
+
+
+def best_branching(weights: Floats, root: int) -> list[Edge]:
+    """Arcs ``(parent, child)``, by child, of the tree of largest weight away from a root.
+
+    Arcs of equal weight (within 1e-9 of the largest) go to the first parent. A node that no arcs
+    lead to from the root has no parent in the answer, and is the root of a tree of its own.
+
+    Parameters
+    ----------
+    weights
+        ``weights[i, j]`` is that of the arc from i to j, minus infinity where there must be none;
+        the diagonal and the arcs into the root are not read.
+
+    Examples
+    --------
+    >>> weights = np.array([[0, 2, 1], [0, 0, 4], [0, 5, 0]], float)
+    >>> best_branching(weights, root=0)
+    [(2, 1), (0, 2)]
+    """
+    weights = np.asarray(weights, float).copy()
+    np.fill_diagonal(weights, -np.inf)
+    weights[:, root] = -np.inf
+    finite = weights[np.isfinite(weights)]
+    scale = float(np.abs(finite).max(initial=0.0))
+    # A root of all roots, dearer than any tree, stands in where a node cannot be reached.
+    n, cost = len(weights), (len(weights) + 1) * (scale + 1.0)
+    whole = np.full((n + 1, n + 1), -np.inf)
+    whole[:n, :n] = weights
+    whole[n, :n] = -cost
+    whole[n, root] = 0.0
+    parents = _parents(whole, n, TIE * scale)
+    return [(parent, child) for child, parent in enumerate(parents[:n]) if parent != n]
+
+
+def _parents(weights: Floats, root: int, tolerance: float) -> list[int]:
+    """The parent of every node in the best branching, -1 for the root; all can be reached."""
+    best = weights.max(axis=0)
+    parents = [int(p) for p in (weights >= best - tolerance).argmax(axis=0)]
+    parents[root] = -1
+    cycle = _cycle(parents)
+    if not cycle:
+        return parents
+    others = [node for node in range(len(weights)) if node not in set(cycle)]
+    place = {node: k for k, node in enumerate(others)}
+    held = weights[[parents[node] for node in cycle], cycle]
+    into = weights[np.ix_(others, cycle)] - held  # what an arc gains over that of the cycle
+    out = weights[np.ix_(cycle, others)]
+    small = np.full((len(others) + 1, len(others) + 1), -np.inf)
+    small[:-1, :-1] = weights[np.ix_(others, others)]
+    small[:-1, -1], small[-1, :-1] = into.max(axis=1), out.max(axis=0)
+    found = _parents(small, place[root], tolerance)
+    entered = cycle[int(into[found[-1]].argmax())]
+    parents[entered] = others[found[-1]]
+    for k, node in enumerate(others):
+        if found[k] == len(others):
+            parents[node] = cycle[int(out[:, k].argmax())]
+        else:
+            parents[node] = -1 if found[k] < 0 else others[found[k]]
+    return parents
+
+
+def _cycle(parents: Sequence[int]) -> list[int]:
+    """The nodes of one cycle, or none."""
+    color = [0] * len(parents)
+    for start in range(len(parents)):
+        node = start
+        while node >= 0 and color[node] == 0:
+            color[node] = start + 1
+            node = parents[node]
+        if node >= 0 and color[node] == start + 1:
+            cycle, last = [node], parents[node]
+            while last != node:
+                cycle.append(last)
+                last = parents[last]
+            return cycle
+    return []
 
 
 def _heaviest_first(weights: Floats) -> list[Edge]:

@@ -86,8 +86,6 @@ def test_an_exact_search_with_logistic_nodes_finds_the_best_of_all_graphs():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_record_is_true_and_the_graph_legal(name, kind):
-    if (name, kind) == ("ChowLiu", "mixed"):
-        return
     table = table_of(kind)
     found = cs.search(table, search=SEARCHES[name], seed=3)
     assert found.stopped_by == "optimum"
@@ -100,8 +98,6 @@ def test_the_record_is_true_and_the_graph_legal(name, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_order_of_rows_and_columns_does_not_matter(name, kind):
-    if (name, kind) == ("ChowLiu", "mixed"):
-        return
     table = table_of(kind, seed=4)
     order = np.random.default_rng(0).permutation(table.n_rows)
     turned = table.take(order).select(["D", "B", "A", "C"])
@@ -202,11 +198,23 @@ def test_a_search_over_classes_refuses_logistic_nodes():
         cs.learn(table, search=cs.GES(), logistic=True)
 
 
-def test_trees_of_both_kinds_are_refused():
-    with pytest.raises(InputError, match=r"ChowLiu needs variables of one kind.*'B'"):
-        cs.learn(table_of("mixed"), search=cs.ChowLiu())
-    with pytest.raises(InputError, match="'B' is continuous"):
-        cs.learn(table_of("mixed"), search=cs.TANSearch("A"))
+def test_a_tree_of_both_kinds_has_a_discrete_root_and_needs_logistic_nodes_for_more():
+    table = table_of("mixed")
+    found = cs.learn(table, search=cs.ChowLiu())
+    assert is_legal(found, KINDS["mixed"])
+    assert len(found.arcs) == 3
+    with pytest.raises(InputError, match="the root 'B' is continuous and leads to no discrete"):
+        cs.learn(table, search=cs.ChowLiu(root="B"))
+    turned = cs.learn(table, search=cs.ChowLiu(root="B"), logistic=True)
+    assert turned.parents("B") == ()
+    assert len(turned.arcs) == 3
+
+
+def test_tan_takes_continuous_features_and_refuses_a_continuous_class():
+    table = table_of("mixed")
+    assert cs.learn(table, search=cs.TANSearch("A")) == cs.tan(table, "A")
+    with pytest.raises(InputError, match="the target 'B' is continuous; a class has states"):
+        cs.learn(table, search=cs.TANSearch("B"))
 
 
 def test_families_beyond_the_memory_limit_are_left_out_and_noted():

@@ -10,7 +10,7 @@ from consilience.structure.searches.chow_liu import refuse_constraints
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.story import Story, beat, told
 from consilience.structure.searches.task import SearchResult, Task
-from consilience.structure.tan import tan_of
+from consilience.structure.tan import check_tan, tan_of
 
 __all__ = ["TANSearch"]
 
@@ -19,8 +19,8 @@ __all__ = ["TANSearch"]
 class TANSearch:
     """Tree-augmented naive Bayes: the target is a parent of all features, and they form a tree.
 
-    The tree is the one of largest likelihood; the score of the search does not matter. Constraints
-    are refused. Unlike :func:`tan`, ties and the root go by name and not by the order of the
+    The tree is that of :func:`tan`; the score of the search does not matter. Constraints are
+    refused. Unlike :func:`tan`, ties and the root go by name and not by the order of the
     columns. If the search is interrupted, the result is naive Bayes. The tree is found in one step,
     so a budget of time that ends within it is overrun.
 
@@ -29,7 +29,8 @@ class TANSearch:
     target
         The class.
     root
-        The feature that has no parent but the target; the first name if not given.
+        The feature that has no parent but the target; if not given the first name of a discrete
+        one, or the first.
 
     Examples
     --------
@@ -44,13 +45,10 @@ class TANSearch:
 
     def search(self, task: Task) -> SearchResult:
         """The graph of tree-augmented naive Bayes."""
-        for name in task.names:
-            task.engine.schema[name].discrete_states  # noqa: B018 - refuses a continuous variable
         refuse_constraints("TANSearch", task)
         _check.known("variable", [self.target], task.names)
         features = [name for name in task.names if name != self.target]
-        if self.root is not None:
-            _check.known("feature", [self.root], features)
+        check_tan(task.engine.schema, features, self.target, self.root)
         scores = task.local_scores(None)
         target = task.names.index(self.target)
         naive = [0 if i == target else 1 << target for i in range(len(task.names))]
@@ -59,6 +57,6 @@ class TANSearch:
 
     def _work(self, task: Task, scores: LocalScores, story: Story, features: Sequence[str]) -> None:
         beat(task.clock, 0.0, lambda: "weighing pairs")
-        dag = tan_of(task.engine, features, self.target, self.root)
+        dag = tan_of(task.engine, features, self.target, self.root, task.memory_limit)
         story.keep(task.to_parents(dag), scores, "tree")
         beat(task.clock, 1.0, lambda: "the tree")
