@@ -212,6 +212,7 @@ def raw(data: str) -> pd.DataFrame:
     return {
         "adult": _raw_adult,
         "diabetes": _raw_diabetes,
+        "compas": _raw_compas,
         "heart": _raw_heart,
         "eicu": _raw_eicu,
         "pigs": _raw_pigs,
@@ -244,6 +245,17 @@ def _raw_diabetes() -> pd.DataFrame:
     admission = frame["admission_source_id"].astype(str)
     frame["admission"] = admission.map(ADMISSIONS).fillna("other")
     return frame
+
+
+def _raw_compas() -> pd.DataFrame:
+    frame = _frame("compas.csv.gz")
+    keep = (  # the customary filter
+        (frame["days_b_screening_arrest"].abs() <= 30)
+        & (frame["is_recid"] != -1)
+        & (frame["c_charge_degree"] != "O")
+        & frame["score_text"].notna()
+    )
+    return frame[keep].reset_index(drop=True)
 
 
 def _raw_heart() -> pd.DataFrame:

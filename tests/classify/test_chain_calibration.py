@@ -11,7 +11,7 @@ import consilience as cs
 from consilience.classify import calibration
 from consilience.classify.calibration import Calibrated, calibrated_chain
 from consilience.classify.classifiers import NaiveBayesClassifier, TANClassifier
-from consilience.classify.left_out import LeftOut, Shrinking, shrunken_means
+from consilience.classify.left_out import GraphChains, LeftOut, Shrinking, shrunken_means
 from consilience.errors import DataError, InputError, UnknownNameError
 from consilience.parameters.chain import fitted_chains
 
@@ -59,7 +59,7 @@ def test_leaving_a_row_out_is_like_fitting_without_it(structure, gaps, shrinking
         replace(chain, ways=[replace(way, rho=0.0) for way in chain.ways])
         for chain in chains_of(structure(table, "ill"), table)
     ]
-    left_out = LeftOut.of(chains, table, "ill")
+    left_out = LeftOut.of([GraphChains(chains)], table, "ill")
     found = np.exp(left_out.log_beliefs(shrinking))
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     of_class, of_tables = [], []
@@ -122,7 +122,7 @@ def test_all_rows_of_all_tables_sum_to_one_those_of_a_new_source_too():
 
 def test_the_record_tells_what_was_found():
     net = calibrated_chain(cs.naive_bayes(doubled(300, 1), "ill"), doubled(300, 1), "ill")
-    assert net.record.method == "HDC(shape=4.0, rate=0.1), calibrated for 'ill'"
+    assert net.record.method == f"{Calibrated()!r} for 'ill'"
     [note] = net.record.notes
     assert note.startswith("Calibrated for 'ill' on 300 rows. In its families, concentrations of")
     assert " of the source by " in note
@@ -204,35 +204,54 @@ def test_the_class_may_have_parents_and_the_source_children_of_its_own():
 def test_mistakes_are_named():
     table = table_of(patients(30))
     dag = cs.naive_bayes(table, "ill")
-    with pytest.raises(
-        InputError, match="only the shrinkage of HDC can be calibrated, got the est"
-    ):
-        calibrated_chain(dag, table, "ill", cs.HDMCS())
-    with pytest.raises(InputError, match=r"got the estimator Dirichlet\("):
+    with pytest.raises(InputError, match=r"only the shrinkage of HDC .* got Dirichlet\(") as caught:
         Calibrated(cs.Dirichlet())
+    assert caught.value.culprits == {"parameter": "estimator"}
     with pytest.raises(UnknownNameError, match="unknown variable 'well'"):
         calibrated_chain(dag, table, "well")
-    with pytest.raises(UnknownNameError, match="unknown node 'smoke'"):
+    with pytest.raises(InputError, match="must give a DAG in which 'smoke' is a node"):
         calibrated_chain(cs.DAG([("ill", "rash")]), table, "smoke")
     nobody = table_of(patients(30).assign(ill=None))
     with pytest.raises(DataError, match="no row has a value of 'ill'"):
         calibrated_chain(dag, nobody, "ill")
+    numbers = cs.read({"ill": [0.5, 1.5], "rash": ["a", "b"]})
+    with pytest.raises(InputError, match="the target 'ill' is continuous"):
+        calibrated_chain(cs.DAG([("ill", "rash")]), numbers, "ill")
 
 
 @pytest.mark.parametrize("kind", [NaiveBayesClassifier, TANClassifier])
-def test_a_classifier_calibrates_on_demand_and_says_so(kind):
+@pytest.mark.parametrize("source", ["hospital", None])
+def test_a_classifier_is_calibrated_unless_told_otherwise_and_says_so(kind, source):
     frame = patients(150)
-    X, y = frame.drop(columns="ill"), frame["ill"]
-    classifier = kind(cs.HDC(), source="hospital", calibrate=True).fit(X, y)
-    assert "\n\nCalibrated for 'ill' on 150 rows." in classifier.report()
-    plain = kind(cs.HDC(), source="hospital").fit(X, y)
+    X, y = frame.drop(columns=["ill"] if source else ["ill", "hospital"]), frame["ill"]
+    classifier = kind(source=source).fit(X, y)
+    assert "\nCalibrated for 'ill' on 150 rows." in classifier.report()
+    assert "its joint likelihood is not" in classifier.network_.record.notes[-1]
+    same = kind(Calibrated(), source=source).fit(X, y)
+    assert (classifier.predict_proba(X) == same.predict_proba(X)).all()
+    plain = kind(cs.HDC(), source=source).fit(X, y)
     assert "Calibrated" not in plain.report()
     assert (classifier.predict_proba(X) != plain.predict_proba(X)).any()
 
 
-@pytest.mark.parametrize("estimator", [None, cs.HDMCS(), cs.Pooled(cs.HDC())], ids=repr)
-def test_a_classifier_refuses_to_calibrate_other_estimators(estimator):
+def test_a_calibrated_classifier_refuses_to_fill_gaps():
     frame = patients(30)
-    with pytest.raises(InputError, match="only the shrinkage of HDC can be calibrated") as caught:
-        NaiveBayesClassifier(estimator, calibrate=True).fit(frame.drop(columns="ill"), frame["ill"])
-    assert caught.value.culprits["parameter"] == "calibrate"
+    with pytest.raises(InputError, match=r"takes gaps=AvailableCases\(\).*got EM\(") as caught:
+        NaiveBayesClassifier(gaps=cs.EM()).fit(frame.drop(columns="ill"), frame["ill"])
+    assert caught.value.culprits["parameter"] == "gaps"
+
+
+@pytest.mark.parametrize("kind", [NaiveBayesClassifier, TANClassifier])
+@pytest.mark.parametrize("n_rows", [12, 60])
+def test_by_default_features_that_say_nothing_are_no_worse_than_the_class_prior(kind, n_rows):
+    losses = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.integers(0, 5, (n_rows + 500, 8))).astype(str)
+        y = (rng.random(len(X)) < 0.3).astype(int)
+        y[:2] = 0, 1
+        beliefs = kind().fit(X[:n_rows], y[:n_rows]).predict_proba(X[n_rows:])
+        share = (y[:n_rows].sum() + 0.5) / (n_rows + 1)
+        prior = np.array([1 - share, share])[y[n_rows:]]
+        losses.append(np.log(prior).mean() - np.log(beliefs[np.arange(500), y[n_rows:]]).mean())
+    assert np.mean(losses) < 2 * np.std(losses) / np.sqrt(10) + 0.005

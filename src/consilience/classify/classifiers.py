@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from consilience.classify import methods
+from consilience.classify.calibration import Calibrated
 from consilience.classify.methods import fit_classifier
+from consilience.classify.rows import DEFAULT_CUTS
 from consilience.classify.scikit import BaseEstimator, ClassifierMixin
 from consilience.classify.structures import Structure
 from consilience.data.discretize import Discretizer
@@ -25,7 +27,8 @@ from consilience.structure.tan import tan
 
 __all__ = ["NaiveBayesClassifier", "NetworkClassifier", "TANClassifier"]
 
-Cutting: TypeAlias = Discretizer | Mapping[str, Discretizer] | None
+Cutting: TypeAlias = Discretizer | Mapping[str, Discretizer | None] | None
+Choice: TypeAlias = Estimator | Calibrated | None
 
 WITH_WEIGHT = {"source": True, "sample_weight": True}
 WITHOUT_WEIGHT = {"source": True}
@@ -38,27 +41,29 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     Parameters
     ----------
     estimator
-        How counts become tables: ``Dirichlet()``, ``HDMCS(s=10)``, ``Pooled(MLE())`` and so on; by
-        default ``Dirichlet(ess=1)`` for one source and ``HDMCS()`` for several.
+        How rows become tables and regressions: by default ``Calibrated()``, for one source and for
+        several: shrinkage is learned, and made to suit the prediction of the class by leaving out
+        one row at a time, which costs joint likelihood; ``report`` tells what was found. Or any
+        choice that :func:`fit` takes: ``HDC()``, ``HDMCS(s=10)``, ``Dirichlet(ess=10)``,
+        ``Pooled(MLE())`` and so on.
     source
         The column of X that names the source of each row; it is not a feature. Without it sources
         may be given to ``fit`` and ``predict`` as ``source=``, beside X.
     discretize
-        How continuous columns are cut into states: one choice for all, or one by column, which then
-        holds for that column even if it is discrete; by default ``Quantiles(5)``. ``MDLP`` takes
-        the name of the target, see ``target_``.
+        How continuous columns are cut into states: one choice for all, by default
+        ``Quantiles(4)``; or one by column, which then holds for that column even if it is discrete,
+        and the default for the others. None keeps numbers as they are, all or those of a column
+        (``{"age": None}``): they have regressions. ``MDLP`` takes the name of the target, see
+        ``target_``.
     states
         For a column the states it can take, also those that no row of a training set has.
     missing
         The texts that stand for a missing value; None and NaN always do.
-    calibrate
-        Whether to calibrate the shrinkage for the prediction of the class, by leaving out one row
-        at a time; only for the estimator ``HDC()``, whose joint likelihood it costs.
-        ``report`` tells what was found.
     gaps
         What to do about gaps in training, as in :func:`consilience.fit`: by default
         ``AvailableCases()``, each family by the rows complete for it, which for naive Bayes is what
-        EM ends in too; ``EM()`` for structures in which features depend on features.
+        EM ends in too; ``EM()``, with an estimator other than ``Calibrated()``, for structures in
+        which features depend on features.
 
     Attributes
     ----------
@@ -93,13 +98,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __init__(
         self,
-        estimator: Estimator | None = None,
+        estimator: Choice = None,
         *,
         source: str | None = None,
-        discretize: Cutting = None,
+        discretize: Cutting = DEFAULT_CUTS,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
-        calibrate: bool = False,
         gaps: Gaps | None = None,
     ) -> None:
         self.estimator = estimator
@@ -107,7 +111,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.discretize = discretize
         self.states = states
         self.missing = missing
-        self.calibrate = calibrate
         self.gaps = gaps
 
     def fit(
@@ -145,9 +148,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Tree-augmented naive Bayes: given the class, the features form a tree, learned in ``fit``.
 
-    Parameters and attributes are those of :class:`NaiveBayesClassifier`. The tree is learned from
-    all sources together, and of rows with gaps from what each pair of features shows (see
-    :func:`tan`); the record of ``network_`` and ``report`` say so.
+    Parameters and attributes are those of :class:`NaiveBayesClassifier`. The tree is learned within
+    the sources, and of rows with gaps from what each pair of features shows (see :func:`tan`); the
+    record of ``network_`` and ``report`` say so.
 
     Examples
     --------
@@ -166,13 +169,12 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        estimator: Estimator | None = None,
+        estimator: Choice = None,
         *,
         source: str | None = None,
-        discretize: Cutting = None,
+        discretize: Cutting = DEFAULT_CUTS,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
-        calibrate: bool = False,
         gaps: Gaps | None = None,
     ) -> None:
         self.estimator = estimator
@@ -180,7 +182,6 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.discretize = discretize
         self.states = states
         self.missing = missing
-        self.calibrate = calibrate
         self.gaps = gaps
 
     def fit(
@@ -211,7 +212,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A :class:`DAG` of columns of X and one node more, the target (the source may be a node too);
         or a function of a table and the name of its target that gives a DAG, such as ``tan``, the
         default. Columns that are no nodes have no say.
-    estimator, source, discretize, states, missing, calibrate, gaps
+    estimator, source, discretize, states, missing, gaps
         As for :class:`NaiveBayesClassifier`; so are the attributes.
 
     Examples
@@ -234,13 +235,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         structure: Structure = tan,
-        estimator: Estimator | None = None,
+        estimator: Choice = None,
         *,
         source: str | None = None,
-        discretize: Cutting = None,
+        discretize: Cutting = DEFAULT_CUTS,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
-        calibrate: bool = False,
         gaps: Gaps | None = None,
     ) -> None:
         self.structure = structure
@@ -249,7 +249,6 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.discretize = discretize
         self.states = states
         self.missing = missing
-        self.calibrate = calibrate
         self.gaps = gaps
 
     def fit(

@@ -40,12 +40,17 @@ Progress: TypeAlias = Callable[[float | None, str], None]
 """Called after each cell with the share that is done and the cell in words."""
 
 STRUCTURES: Mapping[str, Structure] = {"naive Bayes": naive_bayes, "TAN": tan}
-ONE_SOURCE: Mapping[str, Contestant] = {"Dirichlet": Dirichlet(), "HDC": HDC()}
+ONE_SOURCE: Mapping[str, Contestant] = {
+    "Dirichlet": Dirichlet(),
+    "HDC": HDC(),
+    "Calibrated": Calibrated(),
+}
 MANY_SOURCES: Mapping[str, Contestant] = {
     "pooled": Pooled(Dirichlet()),
     "separate": Separate(Dirichlet()),
     "HDMCS": HDMCS(),
     "HDC": HDC(),
+    "Calibrated": Calibrated(),
 }
 
 
@@ -87,11 +92,13 @@ def cross_evaluate(
         training rows only; by default naive Bayes and TAN.
     estimators
         By name, a choice such as ``HDMCS()``, or ``Calibrated()``; by default pooled, separate,
-        ``HDMCS()`` and ``HDC()``, or, for one source, ``Dirichlet()`` and ``HDC()``.
+        ``HDMCS()``, ``HDC()`` and ``Calibrated()``, or, for one source, ``Dirichlet()``, ``HDC()``
+        and ``Calibrated()``.
     splits
         ``StratifiedFolds(5)``, the default, ``LeaveOneSourceOut()`` or ``LearningCurve(...)``.
     discretize
         By name, how continuous columns are cut; the cut points are found in each training set.
+        Those that are not named stay numbers.
     positive, n_bins
         As for :func:`evaluate`.
     seed
@@ -113,6 +120,7 @@ def cross_evaluate(
     class prior 0.5
     Dirichlet 0.75
     HDC 0.75
+    Calibrated 0.75
     """
     choices = _Choices(
         structures=_by_name("structures", STRUCTURES if structures is None else structures),
@@ -218,7 +226,8 @@ class _Work:
             is_by_source = names[1] == SOURCE_PRIOR
             of_prior = trial.of_source_prior if is_by_source else trial.of_class_prior
             return of_prior(names[2])
-        return trial.of_network(dag, self._choices.estimators[names[1]], names)
+        structure = self._choices.structures[names[0]]
+        return trial.of_network(dag, structure, self._choices.estimators[names[1]], names)
 
     def _trial(self, split: Split) -> Trial:
         choices = self._choices

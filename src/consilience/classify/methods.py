@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from consilience._typing import Floats
 from consilience.classify import scikit
-from consilience.classify.calibration import calibrated_chain, check_calibrated
+from consilience.classify.calibration import Calibrated, calibrated_chain
 from consilience.classify.predictions import class_probabilities
 from consilience.classify.report import Story, fit_text, prediction_text, story_of
 from consilience.classify.rows import Unseen, known_rows, training_table
 from consilience.classify.structures import Structure, check_structure, dag_of
+from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.learning import AvailableCases
 from consilience.learning import fit as fit_network
@@ -43,19 +44,17 @@ def fit_classifier(
     classifier: Any, structure: Structure, X: Any, y: Any, sample_weight: Any, source: Any
 ) -> None:
     """Learn the network of a classifier and set all that ends in an underscore."""
-    if classifier.estimator is not None:
-        check_estimator(classifier.estimator)
+    estimator = Calibrated() if classifier.estimator is None else classifier.estimator
+    _check_choices(estimator, classifier.gaps)
     check_structure(structure)
-    if classifier.calibrate:
-        check_calibrated(classifier.estimator)
     given = structure if isinstance(structure, DAG) else None
     table, classes = training_table(classifier, X, y, sample_weight, source, dag=given)
-    dag = dag_of(structure, table, classes.name)
-    network: Network = (
-        calibrated_chain(dag, table, classes.name, classifier.estimator)
-        if classifier.calibrate
-        else fit_network(dag, table, classifier.estimator, gaps=classifier.gaps or AvailableCases())
-    )
+    network: Network
+    if isinstance(estimator, Calibrated):
+        network = calibrated_chain(structure, table, classes.name, estimator)
+    else:
+        dag = dag_of(structure, table, classes.name)
+        network = fit_network(dag, table, estimator, gaps=classifier.gaps or AvailableCases())
     if structure is tan and (note := note_on_gaps(table)):
         network = _with_note(network, note)
     story: Story = story_of(network, table, classes.name)
@@ -136,6 +135,18 @@ def tagged(tags: Any) -> Any:
     tags.input_tags.categorical = True
     tags.input_tags.string = True
     return tags
+
+
+def _check_choices(estimator: Any, gaps: Any) -> None:
+    """Refuse what is no estimator, and gaps that calibration cannot leave rows out of."""
+    if not isinstance(estimator, Calibrated):
+        check_estimator(estimator)
+    elif gaps is not None and not isinstance(gaps, AvailableCases):
+        raise InputError(
+            f"Calibrated() leaves out rows one at a time and takes gaps=AvailableCases(), the "
+            f"default, got {gaps!r}. Use another estimator, such as HDC().",
+            parameter="gaps",
+        )
 
 
 def _with_note(network: Network, note: str) -> Network:

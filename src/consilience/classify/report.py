@@ -6,8 +6,8 @@ Partial pooling puts the tables of a source between the frequencies of all rows 
 .. math:: \lambda_f = \frac{\sum N_{fj} (\theta_{fjk} - \bar\theta_{jk})
         (\hat\theta_{fjk} - \bar\theta_{jk})}{\sum N_{fj} (\hat\theta_{fjk} - \bar\theta_{jk})^2}
 
-over all entries of all tables that depend on the source: 0 for pooled tables, 1 for the source's
-own. A prior may push it a little outside. It is not defined for a source that is like the pool.
+over all entries of all tables that depend on the source, regressions left aside: 0 for pooled
+tables, 1 for the source's own. A prior may push it a little outside. It is not defined for a source that is like the pool.
 
 Whether sources differ in a family is read off the log evidence of its counts, which the network's
 record keeps: if they were pooled, tied by a hierarchy, or kept apart.
@@ -142,7 +142,7 @@ def _own(network: Network, table: Table) -> list[float | None]:
     source = table.source
     families = [
         Family(name, tuple(parent for parent in local.parents if parent != source))
-        for name, local in network.distributions.items()
+        for name, local in network.tables.items()
         if source in local.parents
     ]
     if not families:

@@ -2,7 +2,8 @@
 
 - A column of X is a variable: by its name if the columns of X have text for names, else ``x0``,
   ``x1`` and so on by position. Kinds and states follow the rule of :func:`consilience.data.read`;
-  what is continuous is cut into states, and the cut points are kept in the network's variables.
+  what is continuous is cut into states, and the cut points are kept in the network's variables,
+  or stays a number where ``discretize`` says so.
 - y is the target: its states are the classes in scikit-learn's order.
 - The source is a column of X or an array beside it.
 - A row of weight zero is as if it were not there.
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Codes, Floats, Integers
+from consilience._typing import Bools, Codes, Column, Floats, Integers
 from consilience.classify import scikit
 from consilience.classify.labels import (
     Classes,
@@ -41,12 +42,13 @@ from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 
-__all__ = ["Unseen", "known_rows", "names_of", "training_table"]
+__all__ = ["DEFAULT_CUTS", "Unseen", "known_rows", "names_of", "training_table"]
 
 TARGET, SOURCE = "target", "source"
 """Names of the target and of the source where what was given has none."""
 
-DEFAULT_CUTS = Quantiles(5)
+DEFAULT_CUTS = Quantiles(4)
+"""How continuous columns are cut if nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Unseen:
 def training_table(
     classifier: Any, X: Any, y: Any, sample_weight: Any, source: Any, *, dag: DAG | None
 ) -> tuple[Table, Classes]:
-    """The rows to learn from, all variables discrete, and their classes.
+    """The rows to learn from, and their classes.
 
     The target has the name of y, if it has one; a graph that is given names it in its own way.
     """
@@ -116,7 +118,7 @@ def known_rows(classifier: Any, X: Any, source: Any) -> tuple[Table, Unseen]:
         if name in network.variables and name != network.source
     }
     table, unseen = read_known(columns, features, missing=missing)
-    n_missing = sum(int((column < 0).sum()) for column in table.columns.values())
+    n_missing = sum(int(is_missing(column).sum()) for column in table.columns.values())
     sources: Mapping[str, int] = {}
     node = _source_node(classifier)
     if node is not None and (source is not None or classifier.source is not None):
@@ -128,6 +130,11 @@ def known_rows(classifier: Any, X: Any, source: Any) -> tuple[Table, Unseen]:
             schema = Schema({**features, node.name: node})
             table = Table(schema, {**table.columns, **beside.columns})
     return table, Unseen(X.shape[0], unseen, sources, n_missing)
+
+
+def is_missing(column: Column) -> Bools:
+    """Where a column of codes or of numbers has no value."""
+    return np.asarray(np.isnan(column) if column.dtype.kind == "f" else column < 0)
 
 
 def names_of(classifier: Any) -> tuple[str, ...]:
@@ -228,14 +235,16 @@ def _joined(
 
 
 def _choices(given: Any, features: Table, target: str) -> dict[str, Discretizer]:
-    """How each continuous column is cut, and every other one that was named."""
+    """How columns are cut: the continuous ones that do not stay numbers, and those named."""
     if isinstance(given, Mapping) and target in given:
         raise InputError(f"the target {target!r} cannot be discretised.", column=target)
     by_name = given if isinstance(given, Mapping) else {}
-    others = DEFAULT_CUTS if given is None or isinstance(given, Mapping) else given
-    check_choices(dict.fromkeys(features.variables, others))
+    others = DEFAULT_CUTS if isinstance(given, Mapping) else given
+    if others is not None:
+        check_choices(dict.fromkeys(features.variables, others))
     continuous = [name for name, v in features.variables.items() if v.is_continuous]
-    return {**dict.fromkeys(continuous, others), **by_name}
+    chosen = {**dict.fromkeys(continuous, others), **by_name}
+    return {name: choice for name, choice in chosen.items() if choice is not None}
 
 
 def _check_alone(column: str | None, source: Any) -> None:

@@ -22,6 +22,7 @@ from consilience.classify.measures import evaluate
 from consilience.classify.predictions import class_probabilities
 from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR
 from consilience.classify.sources import with_known_sources
+from consilience.classify.structures import Structure
 from consilience.data.table import Table
 from consilience.graph.dag import DAG
 from consilience.learning import AvailableCases, fit
@@ -51,10 +52,19 @@ class Trial:
     positive: str | None
     n_bins: int
 
-    def of_network(self, dag: DAG, contestant: Contestant, names: tuple[str, str, str]) -> Cell:
-        """The cell of a graph with an estimator; ``names`` are its structure, estimator, split."""
+    def of_network(
+        self, dag: DAG, structure: Structure, contestant: Contestant, names: tuple[str, str, str]
+    ) -> Cell:
+        """The cell of a graph with an estimator; ``names`` are its structure, estimator, split.
+
+        ``structure`` is where the graph comes from.
+        """
         start = time.perf_counter()
-        net = _fitted(dag, self.train, self.target, contestant)
+        net = (
+            calibrated_chain(structure, self.train, self.target, contestant)
+            if isinstance(contestant, Calibrated)
+            else fit(dag, self.train, contestant, gaps=AvailableCases())
+        )
         rows = with_known_sources(self.test, net)
         beliefs, _ = class_probabilities(net, self.target, rows, rows.n_rows)
         measured = self._measured(beliefs)
@@ -129,12 +139,6 @@ class Trial:
             values["log_likelihood"] = float(mean)
         curve = None if source is None else measures.curve
         return Part(source, measures.n_rows, values, curve)
-
-
-def _fitted(dag: DAG, rows: Table, target: str, contestant: Contestant) -> Network:
-    if isinstance(contestant, Calibrated):
-        return calibrated_chain(dag, rows, target, contestant.estimator)
-    return fit(dag, rows, contestant, gaps=AvailableCases())
 
 
 def _given_source(net: Network, rows: Table) -> Floats:

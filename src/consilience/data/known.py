@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from consilience._typing import Codes
-from consilience.data.coding import Fragment, code_known
+from consilience._typing import Column
+from consilience.data.coding import Fragment, code_known, floats
 from consilience.data.parts import parts_of
 from consilience.data.pieces import USUAL_MARKERS, Markers
 from consilience.data.place import Place
@@ -28,7 +28,9 @@ def read_known(
     missing: Iterable[Any] = USUAL_MARKERS,
     stand_ins: Mapping[str, str] | None = None,
 ) -> tuple[Table, dict[str, dict[str, int]]]:
-    """Rows as discrete variables, unseen values as missing; and what was unseen, with its rows.
+    """Rows as known variables, unseen states as missing; and what was unseen, with its rows.
+
+    What is no number is refused in a column of numbers.
 
     Parameters
     ----------
@@ -56,12 +58,16 @@ def read_known(
     """
     [part] = parts_of(data, frozenset(variables))
     markers = Markers.of(missing)
-    columns: dict[str, Codes] = {}
+    columns: dict[str, Column] = {}
     unseen: dict[str, dict[str, int]] = {}
     for name, variable in variables.items():
         place = Place(name)
-        piece = part.piece(name, markers.without(variable.discrete_states), place)
+        states = () if variable.is_continuous else variable.discrete_states
+        piece = part.piece(name, markers.without(states), place)
         fragment = Fragment(piece, part.n_rows, place)
+        if variable.is_continuous:
+            columns[name] = floats([fragment])
+            continue
         named = (stand_ins or {}).get(name)
         stand_in = -1 if named is None else variable.code(named)
         columns[name], found = code_known(variable, fragment, stand_in=stand_in)

@@ -112,9 +112,11 @@ def _expected_log(x: Floats, y: Floats, n: Floats) -> Floats:
     spread = mean * (n - x) * (n - y) / (n * np.maximum(n - 1, 1))
     found = xlogy(mean, mean) + spread / (2 * np.maximum(mean, 1.0))
     few = mean <= MANY
-    margins = np.rint(np.stack([x[few], y[few], n[few]], axis=1)).astype(np.int64)
-    distinct, place = np.unique(margins, axis=0, return_inverse=True)
-    found[few] = _summed_log(*distinct.T.astype(np.float64))[place.ravel()]
+    margins = [np.rint(array[few]) for array in (x, y, n)]
+    base = margins[2].max(initial=0.0) + 1
+    key = (margins[0] * base + margins[1]) * base + margins[2]
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    found[few] = _summed_log(*(array[first] for array in margins))[place]
     return np.asarray(found)
 
 
