@@ -1,10 +1,10 @@
 """The classifiers as they come, beside other estimators on the same graph and the class prior.
 
 ``NaiveBayesClassifier()`` and ``TANClassifier()`` without any argument but the column of sources,
-on real tables; and with the numbers kept (``discretize=None``) beside ``Quantiles(4)``. A repeat is
-one stratified shuffle of the rows: the first are for training, the next 2,000 at most are tested.
-Gaps stay gaps. The measure is the mean log loss of the test rows, in nats; differences are paired
-by repeat.
+on real tables; and with the numbers kept (``discretize=False``) beside ``Quantiles(4)``. A repeat
+is one stratified shuffle of the rows: the first are for training, the next 2,000 at most are
+tested. Gaps stay gaps. The measure is the mean log loss of the test rows, in nats; differences are
+paired by repeat.
 
     CONSILIENCE_DATA=... python experiments/classifiers.py run [--repeats 10] [--problem adult-500]
     python experiments/classifiers.py summary
@@ -148,7 +148,7 @@ def work(cell: Cell) -> list[Row]:
         for name, estimator in ESTIMATORS.items():
             made[name] = lambda estimator=estimator: kind(estimator(), source=problem.source)
     if cell.problem in WITH_NUMBERS:
-        made[KEPT] = lambda: kind(source=problem.source, discretize=None)
+        made[KEPT] = lambda: kind(source=problem.source, discretize=False)
         made[CUT] = lambda: kind(source=problem.source, discretize=cs.Quantiles(4))
     rows = [_prior(labels, train, test)]
     for name, make in made.items():

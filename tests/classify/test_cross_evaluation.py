@@ -228,7 +228,7 @@ def test_cut_points_are_found_in_each_training_set():
 def test_by_default_naive_bayes_and_trees_meet_what_suits_the_number_of_sources():
     many = cs.cross_evaluate(TABLE, "ill", splits=cs.LearningCurve((30,), repeats=1))
     assert [estimator for structure, estimator in many.contestants if structure == "TAN"] == [
-        *("pooled", "separate", "HDMCS", "HDC")
+        *("pooled", "separate", "HDMCS", "HDC", "Calibrated")
     ]
     one = cs.read(patients(60).drop(columns="hospital"))
     found = cs.cross_evaluate(one, "ill", splits=cs.LearningCurve((30,), repeats=1))

@@ -10,7 +10,7 @@ a chain too (``regression_chain.py``), and go the share :math:`\lambda` of the w
 that does not know the class. Every choice is judged by
 
 .. math:: \sum_i \log P_{-i}(c_i \mid x_i, f_i)
-    - \frac{(\log \frac{\kappa_{par}}{4})^2 + (\log \kappa_{src})^2}{2 (\log 8)^2}
+    - \frac{(\log \frac{\kappa_{par}}{16})^2 + (\log \kappa_{src})^2}{2 (\log 8)^2}
 
 where :math:`P_{-i}` has row :math:`i` left out; nothing is fitted anew for it (``left_out.py``).
 A graph that was learned from the same rows would look better than it is, for it was chosen to fit
@@ -44,6 +44,7 @@ from consilience.classify.left_out import GraphChains, LeftOut, Shrinking, shrun
 from consilience.classify.regression_chain import RegressionChain, fitted_regressions
 from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.data.table import Table
+from consilience.data.variable import Schema
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.errors import DataError, InputError
@@ -69,7 +70,7 @@ FIRST_SHARE = 0.5
 LOG_SD = float(np.log(8.0))
 """Standard deviation of the prior of a log factor."""
 
-USUAL_FACTOR = 4.0
+USUAL_FACTOR = 16.0
 """Median of the prior of the factor of parents: graphs of classes are too sure as a rule."""
 
 LOG_SD_KEPT = float(np.log(3.0))
@@ -144,7 +145,7 @@ def calibrated_chain(
     choice
         With the chain to be calibrated; by default ``Calibrated()``.
     seed
-        Of the folds, and of the sample that is scored if there are more than 2,000 rows.
+        Of the sample that is scored if there are more than 2,000 rows.
 
     Examples
     --------
@@ -165,16 +166,18 @@ def calibrated_chain(
     choice = Calibrated() if choice is None else choice
     check_structure(structure)
     _check.known("variable", [target], table.variables)
-    rng = _check.generator(seed)
-    scored = _scored_rows(table, target, rng)
+    table = _without_only_source(table, structure)
+    scored = _scored_rows(table, target, seed)
     dag = dag_of(structure, table, target)
     calibrating = _Calibrating(choice.estimator)
     task = fit_task(dag, table, calibrating)
     found = task.statistics()
     graphs, fold = [found], np.zeros(len(scored), np.int64)
     if not isinstance(structure, DAG) and not found.fits and len(scored) <= MOST_FOLDED:
-        fold = rng.permutation(len(scored)) % min(N_FOLDS, len(scored))
-        learned = _learned(structure, table, target, [scored[fold == k] for k in np.unique(fold)])
+        fold = _folds(table.take(scored), target)
+        learned = _learned(
+            structure, table, target, [scored[fold == k] for k in range(fold.max() + 1)]
+        )
         graphs = [fit_task(one, table, calibrating).statistics() for one in learned]
     rows = table.take(scored)
     calibrating.calibrate(found, graphs, rows, target, fold)
@@ -182,6 +185,27 @@ def calibrated_chain(
     notes = (*net.record.notes, calibrating.note(rows, target))
     record = replace(net.record, method=f"{choice!r} for {target!r}", notes=notes)
     return Network(net.distributions, net.source, record)
+
+
+def _without_only_source(table: Table, structure: Structure) -> Table:
+    """The table without its source if that is one only, and no node of a graph that is given."""
+    is_node = isinstance(structure, DAG) and table.source in structure.nodes
+    if len(table.sources) != 1 or is_node:
+        return table
+    return Table(
+        Schema(table.variables), table.columns, weights=table.weights, origins=table.origins
+    )
+
+
+def _folds(rows: Table, target: str) -> Integers:
+    """The fold of each row, which depends on its values alone: equal rows stay together."""
+    names = [target, *sorted(set(rows.variables) - {target})]
+    columns = [np.nan_to_num(rows.column(name).astype(float), nan=-np.inf) for name in names]
+    if rows.source_codes is not None:
+        columns.append(rows.source_codes.astype(float))
+    _, rank = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    dealt = rank.ravel() % N_FOLDS
+    return np.unique(dealt, return_inverse=True)[1]
 
 
 def _learned(
@@ -293,7 +317,7 @@ def _table(chain: FittedChain, shrinking: Shrinking, target: str) -> Categorical
     return chain.local(shrunken_means(chain, shrinking))
 
 
-def _scored_rows(table: Table, target: str, rng: np.random.Generator) -> Integers:
+def _scored_rows(table: Table, target: str, seed: Seed) -> Integers:
     """Positions of the rows whose class is known, or of a sample of them."""
     if table.variables[target].is_continuous:
         raise InputError(
@@ -309,7 +333,9 @@ def _scored_rows(table: Table, target: str, rng: np.random.Generator) -> Integer
         raise DataError(
             f"no row has a value of {target!r}, so nothing can be calibrated.", column=target
         )
-    return np.sort(rng.choice(rows, MOST_ROWS, replace=False)) if len(rows) > MOST_ROWS else rows
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(_check.generator(seed).choice(rows, MOST_ROWS, replace=False))
+    return rows
 
 
 def _chosen(left_out: LeftOut) -> Shrinking:

@@ -11,12 +11,11 @@ References: Friedman, Geiger and Goldszmidt (1997) for the tree; Azzimonti, Cora
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from consilience.classify import methods
 from consilience.classify.calibration import Calibrated
 from consilience.classify.methods import fit_classifier
-from consilience.classify.rows import DEFAULT_CUTS
 from consilience.classify.scikit import BaseEstimator, ClassifierMixin
 from consilience.classify.structures import Structure
 from consilience.data.discretize import Discretizer
@@ -27,7 +26,9 @@ from consilience.structure.tan import tan
 
 __all__ = ["NaiveBayesClassifier", "NetworkClassifier", "TANClassifier"]
 
-Cutting: TypeAlias = Discretizer | Mapping[str, Discretizer | None] | None
+Cutting: TypeAlias = (
+    Discretizer | Mapping[str, Discretizer | Literal[False]] | Literal[False] | None
+)
 Choice: TypeAlias = Estimator | Calibrated | None
 
 WITH_WEIGHT = {"source": True, "sample_weight": True}
@@ -52,8 +53,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     discretize
         How continuous columns are cut into states: one choice for all, by default
         ``Quantiles(4)``; or one by column, which then holds for that column even if it is discrete,
-        and the default for the others. None keeps numbers as they are, all or those of a column
-        (``{"age": None}``): they have regressions. ``MDLP`` takes the name of the target, see
+        and the default for the others. False keeps numbers as they are, all or those of a column
+        (``{"age": False}``): they have regressions. ``MDLP`` takes the name of the target, see
         ``target_``.
     states
         For a column the states it can take, also those that no row of a training set has.
@@ -101,7 +102,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         estimator: Choice = None,
         *,
         source: str | None = None,
-        discretize: Cutting = DEFAULT_CUTS,
+        discretize: Cutting = None,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
         gaps: Gaps | None = None,
@@ -172,7 +173,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         estimator: Choice = None,
         *,
         source: str | None = None,
-        discretize: Cutting = DEFAULT_CUTS,
+        discretize: Cutting = None,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
         gaps: Gaps | None = None,
@@ -238,7 +239,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         estimator: Choice = None,
         *,
         source: str | None = None,
-        discretize: Cutting = DEFAULT_CUTS,
+        discretize: Cutting = None,
         states: Mapping[str, Iterable[Any]] | None = None,
         missing: Iterable[Any] = ("", "?"),
         gaps: Gaps | None = None,

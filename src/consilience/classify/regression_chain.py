@@ -246,7 +246,7 @@ def leaning(sums: Floats, strength: float, above: Floats) -> Floats:
 def regression_of(moments: Floats) -> tuple[Floats, Floats]:
     """Coefficients, the intercept first, and the variance of each group."""
     inner, cross = moments[..., :-1, :-1], moments[..., :-1, -1]
-    beta: Floats = np.linalg.solve(inner, cross[..., None])[..., 0]
+    beta = np.asarray(np.linalg.solve(inner, cross[..., None])[..., 0], np.float64)
     variance = moments[..., -1, -1] - (beta * cross).sum(axis=-1)
     return beta, np.asarray(np.maximum(variance, np.finfo(float).eps), np.float64)
 

@@ -7,7 +7,8 @@ Partial pooling puts the tables of a source between the frequencies of all rows 
         (\hat\theta_{fjk} - \bar\theta_{jk})}{\sum N_{fj} (\hat\theta_{fjk} - \bar\theta_{jk})^2}
 
 over all entries of all tables that depend on the source, regressions left aside: 0 for pooled
-tables, 1 for the source's own. A prior may push it a little outside. It is not defined for a source that is like the pool.
+tables, 1 for the source's own. A prior may push it a little outside. It is not defined for a source
+that is like the pool.
 
 Whether sources differ in a family is read off the log evidence of its counts, which the network's
 record keeps: if they were pooled, tied by a hierarchy, or kept apart.

@@ -239,12 +239,12 @@ def _choices(given: Any, features: Table, target: str) -> dict[str, Discretizer]
     if isinstance(given, Mapping) and target in given:
         raise InputError(f"the target {target!r} cannot be discretised.", column=target)
     by_name = given if isinstance(given, Mapping) else {}
-    others = DEFAULT_CUTS if isinstance(given, Mapping) else given
-    if others is not None:
+    others = DEFAULT_CUTS if given is None or isinstance(given, Mapping) else given
+    if others is not False:
         check_choices(dict.fromkeys(features.variables, others))
     continuous = [name for name, v in features.variables.items() if v.is_continuous]
     chosen = {**dict.fromkeys(continuous, others), **by_name}
-    return {name: choice for name, choice in chosen.items() if choice is not None}
+    return {name: choice for name, choice in chosen.items() if choice is not False}
 
 
 def _check_alone(column: str | None, source: Any) -> None:
