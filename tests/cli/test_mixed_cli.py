@@ -93,9 +93,16 @@ def test_a_tree_learned_from_gaps_says_so(tmp_path):
     )
 
 
-def test_a_tree_refuses_continuous_columns_with_the_option_that_helps(folder):
-    message = refused("learn", folder / "data.csv", "--target", "stroke", "--structure", "tan")
-    assert "'age' (fractions), 'bp' (fractions). Try --discretize COL=quantiles:5" in message
+@pytest.mark.parametrize("structure", ["tan", "naive-bayes"])
+def test_a_network_made_for_a_class_takes_continuous_columns(folder, structure):
+    data, out = folder / "data.csv", folder / f"{structure}.json"
+    wanted = ("--target", "stroke", "--structure", structure, "--parameters", "calibrated")
+    assert "The network is made to predict 'stroke'" in passed("learn", data, *wanted, "-o", out)
+    assert cs.load(out).variables["bp"].is_continuous
+    message = misused("learn", data, *wanted, "--gaps", "em")
+    assert "--parameters calibrated goes with --gaps available only" in message
+    message = misused("learn", data, "--structure", "hc", "--parameters", "calibrated")
+    assert "--parameters calibrated needs --target" in message
 
 
 # query
@@ -318,10 +325,10 @@ def test_mixed_graphs_are_compared_on_rows(folder):
     assert "bp: sex, age / age" in shown
 
 
-def test_evaluating_says_which_columns_have_no_states(folder):
+def test_evaluating_keeps_numbers_and_refuses_a_continuous_class(folder):
     data = folder / "data.csv"
-    message = refused("evaluate", data, "--target", "stroke")
-    assert "'age' (fractions), 'bp' (fractions). Try --discretize" in message
+    few = ("--structure", "tan", "--parameters", "calibrated", "--folds", "2")
+    assert "calibrated" in passed("evaluate", data, "--target", "stroke", *few)
     message = refused("evaluate", data, "--target", "bp", "--discretize", "bp=quantiles:3")
     assert "--target 'bp' is continuous (fractions); classifiers predict states" in message
 

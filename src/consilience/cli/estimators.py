@@ -12,11 +12,13 @@ from consilience.cli.bundles import bundled
 from consilience.errors import ConsilienceError
 
 if TYPE_CHECKING:
+    from consilience.classify.calibration import Calibrated
     from consilience.parameters.estimator import Estimator
     from consilience.parameters.strength import Strength
 
-__all__ = ["Tables", "estimator_of", "table_options"]
+__all__ = ["CALIBRATED", "HIERARCHICAL", "Tables", "estimator_of", "table_options"]
 
+CALIBRATED = "calibrated"
 HIERARCHICAL = ("hdmcs", "hdmjs", "hds", "adaptive")
 
 
@@ -36,9 +38,10 @@ table_options: Final = bundled(
         click.option("--by-source", is_flag=True, help="Give every source its own tables."),
         click.option(
             "--parameters",
-            type=click.Choice(["dirichlet", "mle", "shrinkage", "hdc", *HIERARCHICAL]),
+            type=click.Choice(["dirichlet", "mle", "shrinkage", "hdc", CALIBRATED, *HIERARCHICAL]),
             help="How counts become probabilities; regressions of continuous variables do with the "
-            "sources what it does.  [default: hdc]",
+            "sources what it does. calibrated is hdc made to predict the --target.  "
+            "[default: hdc]",
         ),
         click.option(
             "--strength",
@@ -50,7 +53,7 @@ table_options: Final = bundled(
 )
 
 
-def estimator_of(tables: Tables, ess: float | None) -> Estimator | None:
+def estimator_of(tables: Tables, ess: float | None) -> Estimator | Calibrated | None:
     """The estimator that was asked for; None leaves the choice to the library."""
     import consilience as cs
 
@@ -67,8 +70,8 @@ def estimator_of(tables: Tables, ess: float | None) -> Estimator | None:
         choices = {"hdmcs": cs.HDMCS, "hdmjs": cs.HDMJS, "hds": cs.HDS, "adaptive": cs.Adaptive}
         choice = choices[parameters]
         return choice() if tables.strength is None else choice(s=_strength(tables.strength))
-    plain: dict[str, Callable[[], Estimator]]
-    plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC}
+    plain: dict[str, Callable[[], Estimator | Calibrated]]
+    plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC, CALIBRATED: cs.Calibrated}
     return plain[parameters]() if parameters in plain else cs.Dirichlet(ess=ess)
 
 

@@ -21,11 +21,10 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
-from consilience.cli.estimators import HIERARCHICAL, Tables, estimator_of
+from consilience.cli.estimators import CALIBRATED, HIERARCHICAL, Tables, estimator_of
 from consilience.cli.progress import watched
 from consilience.cli.reading import (
     Reading,
-    check_discrete,
     discretizer_of,
     read_rows,
     reading_options,
@@ -36,12 +35,11 @@ if TYPE_CHECKING:
     from consilience.classify.splits import Splits
     from consilience.classify.structures import Structure
     from consilience.classify.trial import Contestant
-    from consilience.data.discretize import Discretizer
 
 __all__ = ["evaluate"]
 
 STRUCTURES: Final = ("naive-bayes", "tan", "hc", "ges")
-POOLED, SEPARATE, CALIBRATED = "pooled", "separate", "hdc-loo"
+POOLED, SEPARATE = "pooled", "separate"
 PARAMETERS: Final = (
     *("dirichlet", POOLED, SEPARATE, "mle", "shrinkage"),
     *HIERARCHICAL,
@@ -52,8 +50,9 @@ MANY_SOURCES: Final = {
     "separate": SEPARATE,
     "HDMCS": "hdmcs",
     "HDC": "hdc",
+    "Calibrated": CALIBRATED,
 }
-ONE_SOURCE: Final = {"Dirichlet": "dirichlet", "HDC": "hdc"}
+ONE_SOURCE: Final = {"Dirichlet": "dirichlet", "HDC": "hdc", "Calibrated": CALIBRATED}
 MEASURES: Final = {
     **{name: name for name in ("accuracy", "precision", "recall", "f1", "brier")},
     "log-loss": "log_loss",
@@ -102,8 +101,9 @@ contest_options: Final = bundled(
             "--parameters",
             multiple=True,
             type=click.Choice(PARAMETERS),
-            help="How counts become probabilities; repeatable. hdc-loo is hdc calibrated for the "
-            "target.  [default: pooled, separate, hdmcs and hdc; dirichlet and hdc for one source]",
+            help="How counts become probabilities; repeatable. calibrated is hdc made to predict "
+            "the target.  [default: pooled, separate, hdmcs, hdc and calibrated; dirichlet, hdc "
+            "and calibrated for one source]",
         ),
         click.option("--ess", type=float, help="Size of the Dirichlet priors.  [default: 1]"),
         click.option(
@@ -177,8 +177,8 @@ def evaluate(
     """Compare ways to learn a classifier on rows that they did not learn from.
 
     Every --structure is tried with all --parameters, beside the class prior, overall and by
-    source, which looks at no feature. Continuous columns must be cut into states; the cut points of
-    --discretize are found in each training set. A source that a training set does not have is
+    source, which looks at no feature. Continuous columns stay numbers unless --discretize cuts
+    them; its cut points are found in each training set. A source that a training set lacks is
     predicted as one never seen.
 
     With -o the folder gets results.csv (every number), summary.csv, figures, and cells.jsonl: what
@@ -189,7 +189,7 @@ def evaluate(
       consilience evaluate heart.csv --source hospital --target disease
       consilience evaluate heart.csv --source hospital --target disease --leave-one-source-out
       consilience evaluate heart.csv --target disease --structure tan --parameters hdc
-        --parameters hdc-loo --sizes 20,60,120 -o results
+        --parameters calibrated --sizes 20,60,120 -o results
     """
     import consilience as cs
 
@@ -200,7 +200,6 @@ def evaluate(
     structures = _structures(contest.structure)
     estimators = _estimators(contest, table)
     _check_target(table, target)
-    _check_columns(table, structures, choices)
     _check_measure(table, target, positive, measure)
     if output is not None:
         output.mkdir(exist_ok=True)
@@ -244,12 +243,12 @@ def _check_priors(contest: Contest, names: set[str]) -> None:
 def _estimator(name: str, contest: Contest) -> Contestant:
     import consilience as cs
 
-    if name == CALIBRATED:
-        return cs.Calibrated()
     plain = "dirichlet" if name in (POOLED, SEPARATE) else name
     strength = contest.strength if plain in HIERARCHICAL else None
     ess = contest.ess if plain == "dirichlet" else None
     found = estimator_of(Tables(False, plain, strength), ess) or cs.Dirichlet()
+    if isinstance(found, cs.Calibrated):
+        return found
     if name == POOLED:
         return cs.Pooled(found)
     return cs.Separate(found) if name == SEPARATE else found
@@ -320,19 +319,6 @@ def _check_target(table: cs.Table, target: str) -> None:
             f"--target {target!r} is continuous ({table.origins[target]}); classifiers predict "
             "states. Cut it into states before, or read it with --discrete."
         )
-
-
-def _check_columns(
-    table: cs.Table, structures: dict[str, Structure], choices: dict[str, Discretizer]
-) -> None:
-    """Refuse columns without states, all at once, unless no graph looks at them."""
-    import consilience as cs
-
-    graphs = [each for each in structures.values() if isinstance(each, cs.DAG)]
-    is_about_all = len(graphs) < len(structures) or not structures
-    nodes = {node for graph in graphs for node in graph.nodes}
-    names = [name for name in table.variables if is_about_all or name in nodes]
-    check_discrete([name for name in names if name not in choices], table)
 
 
 def _check_measure(table: cs.Table, target: str, positive: str | None, measure: str) -> None:

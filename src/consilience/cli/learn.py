@@ -11,7 +11,7 @@ from consilience.cli.common import Refusal, check_model_path, data_argument, scr
 from consilience.cli.estimators import Tables, estimator_of, table_options
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
-from consilience.cli.structures import Structure, find_graph, structure_options
+from consilience.cli.structures import TAN, Structure, find_graph, structure_options
 from consilience.cli.summary import summarize
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = ["learn"]
     "--gaps",
     type=click.Choice(["em", "vb", "available"]),
     help="What the tables do about missing values: EM, variational Bayes, or leave incomplete rows "
-    "out of each family.  [default: em]",
+    "out of each family (the only way of calibrated).  [default: em]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the model.")
 @spoken
@@ -87,10 +87,27 @@ def learn(
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag
     with screen(stderr=True).status("Fitting"):
-        net = cs.fit(dag, table, estimator, gaps=_gaps(gaps))
+        if isinstance(estimator, cs.Calibrated):
+            net = _calibrated(dag, table, wanted, estimator, gaps)
+        else:
+            net = cs.fit(dag, table, estimator, gaps=_gaps(gaps))
     if output is not None:
         cs.save(net, output)
     summarize(net, table, found, output)
+
+
+def _calibrated(
+    dag: cs.DAG, table: cs.Table, wanted: Structure, choice: cs.Calibrated, gaps: str | None
+) -> cs.Network:
+    """The network made to predict the target; a tree is judged by rows it was not learned from."""
+    import consilience as cs
+
+    if wanted.target is None:
+        raise click.UsageError("--parameters calibrated needs --target, the class it is made for.")
+    if gaps not in (None, "available"):
+        raise click.UsageError("--parameters calibrated goes with --gaps available only.")
+    is_tree = wanted.structure == TAN and table.source not in dag.nodes
+    return cs.calibrated_chain(cs.tan if is_tree else dag, table, wanted.target, choice)
 
 
 def _gaps(name: str | None) -> Gaps | None:

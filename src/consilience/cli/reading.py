@@ -10,7 +10,6 @@ import click
 
 from consilience.cli.bundles import bundled
 from consilience.cli.common import (
-    Refusal,
     markers,
     missing_option,
     parts,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import consilience as cs
     from consilience.data.discretize import Discretizer
 
-__all__ = ["Reading", "check_discrete", "discretizer_of", "read_rows", "reading_options"]
+__all__ = ["Reading", "discretizer_of", "read_rows", "reading_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +102,3 @@ def discretizer_of(text: str) -> tuple[str, Discretizer]:
         f"--discretize {text!r}: expected COL=quantiles:5, COL=width:5, COL=cuts:120,140 or "
         "COL=mdlp:TARGET."
     )
-
-
-def check_discrete(names: Sequence[str], table: cs.Table) -> None:
-    """Refuse columns without states, all of them at once and with the reason for each."""
-    found = [
-        f"{name!r} ({table.origins[name]})"
-        for name in names
-        if name in table.variables and table.variables[name].is_continuous
-    ]
-    if found:
-        raise Refusal(
-            f"tables need states, but these columns are continuous: {', '.join(found)}. "
-            "Try --discretize COL=quantiles:5 or --discrete COL."
-        )

@@ -15,7 +15,6 @@ import click
 from consilience.cli.bundles import bundled
 from consilience.cli.common import as_options, model_of
 from consilience.cli.progress import watched
-from consilience.cli.reading import check_discrete
 from consilience.cli.scores import score_of, score_option
 
 if TYPE_CHECKING:
@@ -180,7 +179,6 @@ def _tree(table: cs.Table, target: str) -> Found:
     import consilience as cs
     from consilience.structure.tan import note_on_gaps
 
-    check_discrete(tuple(table.variables), table)
     note = note_on_gaps(table)
     return Found(cs.tan(table, target), notes=() if note is None else (note,))
 
