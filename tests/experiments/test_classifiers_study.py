@@ -17,7 +17,7 @@ def rows(losses, problem="compas"):
 
 
 def test_bars_are_judged_by_paired_differences():
-    others = dict.fromkeys(study.ESTIMATORS, [0.5, 0.6])
+    others = {name: [0.5, 0.6] for name in study.ESTIMATORS}
     good = rows({study.PRIOR: [0.69, 0.70], study.DEFAULT: [0.5, 0.6], **others})
     assert "| met |" in study._compared(good)[-1]
     bad = rows({study.PRIOR: [0.69, 0.70], study.DEFAULT: [0.58, 0.68], **others})

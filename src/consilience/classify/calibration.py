@@ -279,13 +279,21 @@ class _Calibrating:
         key = _names(chains[0].moments)
         if target not in key:
             return chains[0].local()
-        if key in self.shrunken:
-            order, share, factor = self.shrinking.of_regression(self.shrunken.index(key))
-        else:  # no graph that was learned without some rows has this family
-            order, share, factor = 0, float(np.mean(self.shrinking.shares)), 1.0
-            factor = self.shrinking.source_factor
+        order, share, factor = self._of_regression(key, len(chains))
         self.shares[key[0]] = share
         return chains[order].local(share, factor)
+
+    def _of_regression(self, key: tuple[str, ...], n_orders: int) -> tuple[int, float, float]:
+        """Order, share and factor of the source of a family.
+
+        One that no graph without some rows has is not trusted with other discrete parents than the
+        class, and goes as far as any other of the child.
+        """
+        if key in self.shrunken:
+            return self.shrinking.of_regression(self.shrunken.index(key))
+        alike = [k for k, other in enumerate(self.shrunken) if other[0] == key[0]]
+        share = max(self.shrinking.of_regression(k)[1] for k in alike)
+        return n_orders - 1, share, self.shrinking.source_factor
 
     def note(self, rows: Table, target: str) -> str:
         """What was found, in words."""

@@ -105,7 +105,7 @@ def test_a_tree_reaches_variables_of_one_state_and_a_forest_does_not():
 
 
 def test_tan_that_is_too_large_for_memory_or_time_says_so():
-    with pytest.raises(MemoryLimitError, match="would need .*; the limit is"):
+    with pytest.raises(MemoryLimitError, match=r"would need .*; the limit is"):
         cs.search(wide_pair(), search=cs.TANSearch("c"), memory_limit=20_000)
     ticks = iter([False])  # the time is up when the tree is found
     table = random_rows("ABCD", 3)
