@@ -96,7 +96,7 @@ def best_branching(weights: Floats, root: int) -> list[Edge]:
 
     Examples
     --------
-    >>> weights = np.array([[0, 2, 1], [0, 0, 4], [0, 5, 0]], float)
+    >>> weights = np.array([[0, 2, 2], [0, 0, 4], [0, 5, 0]], float)
     >>> best_branching(weights, root=0)
     [(2, 1), (0, 2)]
     """
