@@ -99,7 +99,7 @@ def test_duplicated_features_make_the_chain_too_sure_and_calibration_repairs_it(
     calibrated = cs.evaluate_network(calibrated_chain(dag, train, "ill"), test, "ill").overall
     assert plain.log_loss > 0.75  # the best constant has 0.69
     assert calibrated.log_loss < 0.63  # and the true probabilities 0.61
-    assert calibrated.calibration_error < 0.05 < plain.calibration_error
+    assert calibrated.calibration_error < 0.06 < 0.12 < plain.calibration_error
     assert calibrated.accuracy == plain.accuracy
 
 

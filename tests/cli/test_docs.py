@@ -16,6 +16,7 @@ PAGES = (
     "continuous",
     "inference",
     "sources",
+    "hierarchical",
     "scores",
     "searches",
     "classify",

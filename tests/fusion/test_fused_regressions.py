@@ -152,7 +152,7 @@ def test_tables_are_merged_or_weighted_by_the_inverse_of_their_posterior_varianc
         cs.Dirichlet(),
     )
     np.testing.assert_allclose(merged.table, both["b"].table)
-    local = [cs.fit(net.dag, t)["b"] for t in tables.values()]
+    local = [cs.fit(net.dag, t, cs.Dirichlet())["b"] for t in tables.values()]
     weights = [1 / one.posterior.variance() for one in local]
     mean = np.average([one.table for one in local], axis=0, weights=weights)
     expected = mean / mean.sum(axis=1, keepdims=True)

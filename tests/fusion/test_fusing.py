@@ -149,7 +149,7 @@ def test_a_family_that_no_source_has_is_pooled_from_what_each_knows(pool):
     assert fused.dag.parents("effect") == ("x", "y")
     assert any("No source has all variables" in note for note in fused.notes)
     local = [
-        cs.fit(cs.DAG([(n, "effect")]), cs.read(t))["effect"].table
+        cs.fit(cs.DAG([(n, "effect")]), cs.read(t), cs.Dirichlet())["effect"].table
         for n, t in (("x", one), ("y", two))
     ]
     expected = (local[0][:, None] + local[1][None]) / 2

@@ -53,8 +53,8 @@ class Merged:
     Parameters
     ----------
     estimator, gaussian, logistic
-        As for :func:`consilience.fit`. If nothing is said, the sources are one:
-        ``Dirichlet(ess=1)`` for tables, least squares for regressions. Otherwise the network has
+        As for :func:`consilience.fit`. If nothing is given, the sources are one: ``HDC()`` for
+        tables, least squares for regressions. Otherwise the network has
         the source as a node, and an estimator that keeps the sources apart, such as ``HDMCS()``,
         makes others depend on it.
     """
