@@ -255,3 +255,10 @@ def test_by_default_features_that_say_nothing_are_no_worse_than_the_class_prior(
         prior = np.array([1 - share, share])[y[n_rows:]]
         losses.append(np.log(prior).mean() - np.log(beliefs[np.arange(500), y[n_rows:]]).mean())
     assert np.mean(losses) < 2 * np.std(losses) / np.sqrt(10) + 0.005
+
+
+def test_a_calibrated_chain_is_refused_where_no_class_is_known():
+    table = table_of(patients(20, seed=1))
+    with pytest.raises(InputError, match="needs a class to be made for") as caught:
+        cs.fit(cs.naive_bayes(table, "ill"), table, Calibrated())
+    assert caught.value.culprits["parameter"] == "estimator"

@@ -103,6 +103,7 @@ class Calibrated:
     """
 
     estimator: HDC = field(default_factory=HDC)
+    needs_class: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, HDC):
