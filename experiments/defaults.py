@@ -206,8 +206,8 @@ def new_source_coverage(
     """Do 90 % intervals of a new source's probability cover it?"""
     keys = [
         NewSource(n_sources, strength, batch)
-        for strength in (0.0, *STRENGTHS)
         for n_sources in N_SOURCES
+        for strength in (0.0, *STRENGTHS)
         for batch in range(-(-repeats // BATCH))
     ]
     gamma = cs.Gamma(*prior) if prior else _priors()[1]

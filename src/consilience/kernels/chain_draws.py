@@ -52,7 +52,9 @@ SMALLEST = 1e-300
 """Concentrations are no smaller, so that no logarithm overflows."""
 
 FEW = 16
-"""So many customers are asked one by one; later ones are skipped in strides."""
+"""So many customers are asked one by one, and more as long as a fifth of them opens a table; later
+ones are skipped in strides.
+"""
 
 LEAST, MOST = math.log(1e-6), math.log(1e9)
 """Where the logarithm of a strength is looked for."""
@@ -236,13 +238,24 @@ def _log_density(
 
 @inner
 def _log_rise(c: float, n: float) -> float:
-    """Log of Gamma(c + n) / Gamma(c)."""
-    if n > FEW or n != math.floor(n):
-        return math.lgamma(c + n) - math.lgamma(c)
-    product = 1.0
-    for i in range(int(n)):
-        product *= c + i
-    return math.log(product) if product > 0.0 else math.lgamma(c + n) - math.lgamma(c)
+    """Log of Gamma(c + n) / Gamma(c), by Stirling's series where both arguments are 8 or more."""
+    rise, ratio = 0.0, 1.0
+    if c < 1e-3:  # alone, since its part of the product may overflow
+        rise = math.log(c) - math.log(c + n)
+        c += 1.0
+    while c < 8.0:
+        ratio *= c / (c + n)
+        c += 1.0
+    m = c + n
+    rise += math.log(ratio) + (m - 0.5) * math.log(m) - (c - 0.5) * math.log(c) - n
+    return rise + _tail(m) - _tail(c)
+
+
+@inner
+def _tail(x: float) -> float:
+    """What Stirling's formula lacks of log Gamma(x), for x of 8 and more."""
+    y = 1.0 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x
 
 
 @inner
@@ -256,7 +269,8 @@ def _tables(n: float, c: float, state: Words) -> float:
     if c * math.log1p(whole / c) > MANY:
         return _many_tables(whole, c, state)
     tables, i = 1.0, 1.0
-    while i < whole and i < FEW:
+    one_by_one = min(max(FEW, 4.0 * c), whole)
+    while i < one_by_one:
         if _uniform(state) * (c + i) < c:
             tables += 1.0
         i += 1.0

@@ -38,7 +38,10 @@ N_DRAWS = 2000
 """Draws behind an interval; the ends of a 95 % interval move by about 3 % of its length."""
 
 BURN_IN = 50
-SWEEPS_A_DRAW = 2
+SWEEPS_A_DRAW = 1
+"""Rows are drawn afresh in each sweep; strengths move more slowly, an effective draw of one in two to
+six sweeps.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +112,10 @@ class ChainPosterior:
         return next(self.draws(rng))
 
     def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
-        """Tables drawn from the posterior, without end; each way's sweeps go on where they were."""
+        """Tables drawn from the posterior, without end.
+
+        Each way's sweeps go on where they were, so that draws in a row are a little alike.
+        """
         rows, ways = self._with_new_source()
         running = [_Sweeps(rows, one) for one in ways]
         shares, unseen_shares = np.array([(one.share, one.share_unseen) for one in ways]).T
