@@ -18,7 +18,7 @@ from consilience._typing import Seed
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
-from consilience.incomplete.em import EM, em, refuse_logistic
+from consilience.incomplete.em import EM, climb_rows, em, refuse_logistic
 from consilience.incomplete.hidden import Hidden
 from consilience.incomplete.variational import VariationalBayes, variational
 from consilience.network.network import Network
@@ -123,8 +123,10 @@ def fit(
     seen = task.statistics()
     if isinstance(gaps, AvailableCases) or not _has_gaps(seen):
         return task.network(seen)
-    _check_fillable(task, rows)
-    return _filled(dag, rows, estimator, gaussian, gaps, {}, seed, memory_limit)
+    table = _fillable(task, rows)
+    if isinstance(gaps, VariationalBayes):
+        return _filled(dag, table, estimator, gaussian, gaps, {}, seed, memory_limit)
+    return climb_rows(task, table, seen, gaps or EM(), seed=seed).network
 
 
 def _filled(
@@ -179,11 +181,14 @@ def _has_gaps(seen: Statistics) -> bool:
     return max(missing) > ROUNDING
 
 
-def _check_fillable(task: FitTask, rows: Table | Engine) -> None:
-    """Refuse gaps that nothing can fill yet, and name the choice that leaves them out."""
+def _fillable(task: FitTask, rows: Table | Engine) -> Table:
+    """The rows, refused if nothing can fill their gaps yet; the choice that leaves them out is
+    named.
+    """
     refuse_logistic(task)
     if not isinstance(rows, Table):
         raise DataError(
             "rows have gaps and are not in memory, where EM needs them. Say "
             "gaps=cs.AvailableCases() to leave incomplete rows out of each family."
         )
+    return rows

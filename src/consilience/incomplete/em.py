@@ -65,7 +65,7 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
 from consilience.structure.searches.task import Progress
 
-__all__ = ["EM", "Convergence", "em", "refuse_logistic"]
+__all__ = ["EM", "Convergence", "climb_rows", "em", "refuse_logistic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +211,25 @@ def em(
     refuse_logistic(task)
     if start is not None:
         check_start(start, task.parents(), table.schema, hidden)
+    return climb_rows(
+        task, table, task.statistics(), choice, hidden, start=start, seed=seed, progress=progress
+    )
+
+
+def climb_rows(
+    task: FitTask,
+    table: Table,
+    seen: Statistics,
+    choice: EM,
+    hidden: Collection[str] = (),
+    *,
+    start: Network | None = None,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Convergence:
+    """EM for a checked task whose statistics ``seen`` are known; see :func:`em`."""
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
-    run = _Run(task, table, choice, unseen, start, _check.generator(seed), progress)
+    run = _Run(task, table, seen, choice, unseen, start, _check.generator(seed), progress)
     return run.mixed() if "regression" in task.chosen else run.discrete()
 
 
@@ -234,6 +251,7 @@ class _Run:
 
     task: FitTask
     table: Table
+    seen: Statistics
     choice: EM
     hidden: tuple[str, ...]
     start: Network | None
@@ -242,7 +260,7 @@ class _Run:
 
     def discrete(self) -> Convergence:
         """All nodes are discrete."""
-        seen = self.task.statistics()
+        seen = self.seen
         task = climbing(self.task, seen.counts)
         net = task.plain_network(seen)
         cases = Cases.of(net, self.table, memory_limit=self.task.memory_limit)
@@ -295,7 +313,7 @@ class _Run:
 
     def mixed(self) -> Convergence:
         """Some nodes are continuous: networks instead of vectors, and moments beside counts."""
-        seen = self.task.statistics()
+        seen = self.seen
         plain = replace(self.task, chosen=_while_climbing(self.task.chosen))
         task = climbing(plain, seen.counts)
         step = MixedStep(task, seen)

@@ -482,5 +482,5 @@ def _check_memory(counts: Counts, n_variables: int) -> None:
         f"HDC: the fits of family {counts.child.name!r} with {len(counts.given)} parents",
         8.0 * 4 * len(RHOS) * n_orders * n_cells,
         MEMORY_LIMIT,
-        "Use fewer parents or states.",
+        "Use fewer parents or states, or a plain prior: cs.Dirichlet().",
     )

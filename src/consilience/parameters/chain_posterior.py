@@ -39,9 +39,7 @@ N_DRAWS = 2000
 
 BURN_IN = 50
 SWEEPS_A_DRAW = 1
-"""Rows are drawn afresh in each sweep; strengths move more slowly, an effective draw of one in two to
-six sweeps.
-"""
+"""Rows are drawn afresh in each sweep; strengths move more slowly, a draw's worth in two to six."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

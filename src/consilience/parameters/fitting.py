@@ -71,12 +71,16 @@ def fit_task(
         gaussian=gaussian,
         logistic=logistic,
     )
-    return FitTask(engine, dag, source, kind, chosen, memory_limit)
+    root = _source_root(engine, dag, source, kind, chosen)
+    return FitTask(engine, dag, source, kind, chosen, memory_limit, root)
 
 
 @dataclass(frozen=True, slots=True)
 class FitTask:
-    """What is to be fitted: families by kind, each with its estimator."""
+    """What is to be fitted: families by kind, each with its estimator.
+
+    ``root`` has the distribution of the source node, if the network has one.
+    """
 
     engine: Engine
     dag: DAG
@@ -84,6 +88,7 @@ class FitTask:
     kind: Mapping[str, str]
     chosen: Mapping[str, Any]
     memory_limit: float
+    root: tuple[Categorical, ...]
 
     def statistics(self) -> Statistics:
         """Statistics of all families, each over the rows that are complete for it."""
@@ -111,7 +116,7 @@ class FitTask:
         return self._assembled(self._estimated(found), Record())
 
     def _assembled(self, local: Mapping[str, Distribution], record: Record) -> Network:
-        root = self.source_root()
+        root = self.root
         return Network.of(
             [*root, *(local[node] for node in self.kind)],
             source=root[0].child.name if root else None,
@@ -171,21 +176,6 @@ class FitTask:
             *(estimator.regress_states(self.engine, together) if together else []),
         ]
 
-    def source_root(self) -> list[Categorical]:
-        """The distribution of the source node, if the network has one."""
-        source = self.engine.schema.source
-        if source is None:
-            return []
-        has_new = has_new_source(self.dag, self.source, self.chosen, self.kind)
-        is_apart_somewhere = any(map(is_apart, self.chosen.values()))
-        is_named = self.source in self.dag.nodes
-        if not (source.n_states > 1 or has_new or is_named or is_apart_somewhere):
-            return []
-        [counts] = count(self.engine, [Family(source.name)])
-        if has_new:
-            return [source_shares(with_new_source(source), counts.values[0, 0])]
-        return MLE().estimate([counts])
-
     def _families(self, kind: str) -> tuple[list[Family], list[Family]]:
         """Families of one kind: those whose sources are kept apart, and the others."""
         nodes = [node for node, its in self.kind.items() if its == kind]
@@ -200,6 +190,23 @@ class FitTask:
             ],
             [Family(node, self.dag.parents(node)) for node in nodes if node not in apart],
         )
+
+
+def _source_root(
+    engine: Engine, dag: DAG, name: str, kind: Mapping[str, str], chosen: Mapping[str, Any]
+) -> tuple[Categorical, ...]:
+    """The distribution of the source node, if the network has one."""
+    source = engine.schema.source
+    if source is None:
+        return ()
+    has_new = has_new_source(dag, name, chosen, kind)
+    is_apart_somewhere = any(map(is_apart, chosen.values()))
+    if not (source.n_states > 1 or has_new or name in dag.nodes or is_apart_somewhere):
+        return ()
+    [counts] = count(engine, [Family(source.name)])
+    if has_new:
+        return (source_shares(with_new_source(source), counts.values[0, 0]),)
+    return tuple(MLE().estimate([counts]))
 
 
 def _n_sources(schema: Schema) -> int:
