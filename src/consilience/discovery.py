@@ -338,8 +338,12 @@ def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchRes
     else:
         found = _completing(question, look, method.score, method.completion)
         n_rows = dict.fromkeys(found.dag.nodes, float(table_of(look.rows).total_weight))
-    notes = (method.note(n_rows), *note_on_sources(look.rows, method.score, {}), *found.notes)
+    notes = (method.note(n_rows), *_about_sources(look, method.score), *found.notes)
     return replace(found, judged_by=method.judged_by, n_rows=n_rows, notes=notes)
+
+
+def _about_sources(look: _Look, score: Score) -> tuple[str, ...]:
+    return note_on_sources(look.rows, score, {}, has_gaps=True)
 
 
 def _completing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+from scipy.special import softmax
 
 import consilience as cs
 
@@ -27,3 +28,11 @@ def with_gaps(frame: pd.DataFrame) -> pd.DataFrame:
     for k, name in enumerate(frame.columns):
         gappy.loc[gappy.index % (3 * len(frame.columns)) == 3 * k, name] = None
     return gappy
+
+
+def beliefs(left_out, shrinking):
+    """Probability of each state of the class for each row that is left out."""
+    logs = left_out.outside(shrinking) + left_out.of_tables(shrinking)
+    for k in range(len(left_out.regressions)):
+        logs = logs + left_out.of_regression(k, *shrinking.of_regression(k))
+    return softmax(logs, axis=1)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from classifier_data import beliefs
 
 import consilience as cs
 from consilience.classify.calibration import calibrated_chain
@@ -137,7 +138,7 @@ def test_beliefs_of_rows_left_out_are_those_of_networks_without_them(structure, 
     left_out = LeftOut.of([GraphChains(chains, regressions)], table, "c")
     assert left_out.is_covered.all() == (not gaps or structure is cs.naive_bayes)
     shrinking = Shrinking(2.0, 1.0, 0.1, (0.3, 0.6))
-    found = np.exp(left_out.log_beliefs(shrinking))
+    found = beliefs(left_out, shrinking)
     keys = [one.key for one in left_out.regressions]
     for i in range(0, 70, 9):
         rest = table.take(np.arange(70) != i)

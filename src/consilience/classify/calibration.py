@@ -201,12 +201,21 @@ def _without_only_source(table: Table, structure: Structure) -> Table:
 def _folds(rows: Table, target: str) -> Integers:
     """The fold of each row, which depends on its values alone: equal rows stay together."""
     names = [target, *sorted(set(rows.variables) - {target})]
-    columns = [np.nan_to_num(rows.column(name).astype(float), nan=-np.inf) for name in names]
-    if rows.source_codes is not None:
-        columns.append(rows.source_codes.astype(float))
+    if rows.source is not None:
+        names.append(rows.source)
+    columns = [_by_name(rows, name) for name in names]
     _, rank = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     dealt = rank.ravel() % N_FOLDS
     return np.unique(dealt, return_inverse=True)[1]
+
+
+def _by_name(rows: Table, name: str) -> Floats:
+    """A column as numbers: states by the order of their names, missing values first."""
+    column, variable = rows.column(name), rows.schema[name]
+    if variable.is_continuous:
+        return np.nan_to_num(column, nan=-np.inf)
+    place = np.argsort(np.argsort(np.array(variable.discrete_states)))
+    return np.where(column >= 0, np.append(place, -1)[column], -1).astype(float)
 
 
 def _learned(
@@ -288,12 +297,13 @@ class _Calibrating:
         """Order, share and factor of the source of a family.
 
         One that no graph without some rows has is not trusted with other discrete parents than the
-        class, and goes as far as any other of the child.
+        class, and goes as far as any other of the child; if there is none, all the way: the class
+        then says nothing.
         """
         if key in self.shrunken:
             return self.shrinking.of_regression(self.shrunken.index(key))
         alike = [k for k, other in enumerate(self.shrunken) if other[0] == key[0]]
-        share = max(self.shrinking.of_regression(k)[1] for k in alike)
+        share = max((self.shrinking.of_regression(k)[1] for k in alike), default=1.0)
         return n_orders - 1, share, self.shrinking.source_factor
 
     def note(self, rows: Table, target: str) -> str:

@@ -190,13 +190,6 @@ class LeftOut:
         everything = list(families.values()), list(numbers.values())
         return cls(*everything, others, rows, target, graph, members, is_covered)
 
-    def log_beliefs(self, shrinking: Shrinking) -> Floats:
-        """Log probability of each state of the class for each row, shape (rows, states)."""
-        logs = self.outside(shrinking) + self.of_tables(shrinking)
-        for k in range(len(self.regressions)):
-            logs = logs + self.of_regression(k, *shrinking.of_regression(k))
-        return log_softmax(logs, axis=1)
-
     def outside(self, base: Shrinking) -> Floats:
         """What the incomplete families say under a shrinking; zero for rows that are covered."""
         logs = np.zeros((self.rows.n_rows, self.rows.variables[self.target].n_states))
@@ -412,13 +405,15 @@ class ClassFamily:
         means, without = chain.means.copy(), np.zeros(self.asked.shape)
         seen = means[: len(rows)]  # no row is of a source never seen: those means may stay
         seen[:] = 0.0
-        for way, (share, _), s in zip(chain.ways, chain.shares, chain.s, strict=True):
-            if share == 0.0:
+        row = self.asked // rows.shape[1]
+        for i, (way, s) in enumerate(zip(chain.ways, chain.s, strict=True)):
+            share = chain.row_shares(i)
+            if not share.any():
                 continue
             changed, up, start = shrinking.concentrations(way, s), way.up, way.start
             settled = settle(rows, up, start, way.rho, changed, FIT_ROUNDS, ROUGH)
             seen += share * settled[-1][start[-2] :]
-            without += share * leave_out(
+            without += share[row, 0] * leave_out(
                 *settled, changed, up, start, self.homes, self.amounts, self.asked
             )
         ratios = np.log(without / means.ravel()[self.asked])

@@ -93,6 +93,8 @@ AS_OPTIONS = {
     "cs.BySource(cs.BIC())": "--score by-source:bic",
     "cs.BIC()": "--score bic",
     "cs.BDeu()": "--score bdeu",
+    "cs.AIC()": "--score aic",
+    "cs.EBIC(n_variables)": "--score ebic",
     "logistic=True": "--logistic",
     "discretize=": "--discretize",
 }

@@ -19,7 +19,7 @@ from consilience.parameters.chain_posterior import ChainPosterior, WeightedWay
 __all__ = ["chain", "chain_content"]
 
 MOST_ROWS = 2.0**53  # whole numbers beyond are not told apart
-LEAST, MOST = 1e-9, 1e12  # what a strength, and the shape and rate of its prior, may be
+LEAST, MOST = 1e-100, 1e100  # what a strength, and the shape and rate of its prior, may be
 ROUNDING = 1e-6
 
 
@@ -27,6 +27,7 @@ def chain_content(posterior: ChainPosterior) -> dict[str, Any]:
     """The posterior as plain data."""
     return {
         "n_sources": posterior.n_sources,
+        "pooled_share": posterior.pooled_share,
         "counts": posterior.rows.ravel().tolist(),
         "ways": [
             {
@@ -62,7 +63,10 @@ def chain(content: Content, shape: tuple[int, ...]) -> ChainPosterior:
     ):
         if abs(total - 1.0) > ROUNDING:
             raise content.fault(f"'ways': the {name} must sum to one, found {total:g}")
-    return ChainPosterior(rows, n_sources, tuple(_normalized(ways)), shape)
+    pooled_share = content.number("pooled_share")
+    if not 0 <= pooled_share <= 1:
+        raise content.fault("'pooled_share' must lie between 0 and 1")
+    return ChainPosterior(rows, n_sources, tuple(_normalized(ways)), shape, pooled_share)
 
 
 def _way(content: Content, sizes: list[int], *, has_source: bool) -> WeightedWay:

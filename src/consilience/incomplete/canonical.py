@@ -27,10 +27,11 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats, Integers
-from consilience.distributions import Categorical, Distribution, LinearGaussian
+from consilience.distributions import Categorical, Distribution, LinearGaussian, Posterior
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError
 from consilience.network.network import Network
+from consilience.parameters.chain_posterior import ChainPosterior
 
 __all__ = ["canonical", "permuted"]
 
@@ -93,7 +94,8 @@ def canonical(net: Network, hidden: Iterable[str], *, by: str | None = None) -> 
 def permuted(net: Network, orders: Mapping[str, Integers]) -> Network:
     """The network in which state ``k`` of a node is what was its state ``orders[node][k]``.
 
-    Posteriors of tables that are Dirichlet move with them; others are left out where states moved.
+    Posteriors of tables that are Dirichlet or of a chain move with them; others are left out where
+    states moved.
     """
     moved = {
         name: order for name, order in orders.items() if not np.array_equal(order, np.sort(order))
@@ -170,13 +172,16 @@ def _permuted(local: Distribution, orders: Mapping[str, Integers]) -> Distributi
     if not set(axes) & set(orders):
         return local
     parameters, posterior = local.parameters, local.posterior
-    concentration = posterior.concentration if isinstance(posterior, DirichletPosterior) else None
     for axis, name in enumerate(axes):
         if name in orders:
             parameters = np.take(parameters, orders[name], axis=axis)
-            if concentration is not None:
-                concentration = np.take(concentration, orders[name], axis=axis)
-    if isinstance(local, Categorical) and concentration is not None:
-        moved = DirichletPosterior(concentration)
-        return Categorical(local.child, local.given, parameters, moved)
+            posterior = _moved(posterior, axis, orders[name])
+    if isinstance(local, Categorical):
+        return Categorical(local.child, local.given, parameters, posterior)
     return local.with_parameters(parameters)
+
+
+def _moved(posterior: Posterior | None, axis: int, order: Integers) -> Posterior | None:
+    if isinstance(posterior, DirichletPosterior):
+        return DirichletPosterior(np.take(posterior.concentration, order, axis=axis))
+    return posterior.permuted(axis, order) if isinstance(posterior, ChainPosterior) else None

@@ -15,7 +15,7 @@ row for each parent state (and source) around what the complete rows of all sour
 
 (:class:`Around`) and goes on from there with the estimator until the parameters rest. A chain is
 fitted once, to the expected counts that the climb ends with; in the rounds after that its strengths
-are held (:func:`held`).
+are held (:func:`held`), unless it keeps the sources apart.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ The means follow from expected table counts; ``kernels/chain.py`` has the equati
 All back-off orders are fitted, each with :math:`\rho` of 0 (equal weights) and 1 (as if the joint
 states of parents and child had one Dirichlet prior), and their tables are averaged with weights
 proportional to :math:`\exp \sum_{gx} N_{gx} \log p(x \mid g)`, where each observation is predicted
-by all others. With more than three variables the parents are dropped by increasing mutual
+by all others. A source with few rows of a family is given the orders that drop the source first
+(``small_sources.py``). With more than three variables the parents are dropped by increasing mutual
 information with :math:`X`, and the source in every position.
 
 A few sources say little about :math:`s`, so the nodes of a network share what they say: the mean of
@@ -35,14 +36,14 @@ Kurihara and Welling (2008), expected tables.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import factorial
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import expit, xlogy
 
 from consilience import _check
 from consilience._typing import Floats
@@ -63,6 +64,7 @@ from consilience.parameters.chain_posterior import (
     ChainPosterior,
     WeightedWay,
 )
+from consilience.parameters.small_sources import gain_of_pooling, guesses, own_shares
 from consilience.parameters.sources import by_source_table, source_node
 from consilience.parameters.strength import AMONG_PARENT_STATES, AMONG_SOURCES, Gamma
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
@@ -84,15 +86,17 @@ LEAST_GAIN = 5.0
 
 FIRST_S, LEAST_S, MOST_S = 5.0, 1e-3, 1e6
 
+VOTE = 0.5
+"""What the prediction of a source from the others counts for a source never seen."""
+
 
 @dataclass(frozen=True, slots=True)
 class HDC:
     r"""A hierarchical Dirichlet chain from P(X | parents, source) back to P(X): the default.
 
     The strength of all smoothing is learned from the counts, which may be fractional. A source
-    never seen lies halfway between a source and a row drawn at random: between the rows
-    P(X | parents) that the sources share and those of all rows together, in the orders that drop
-    the source first.
+    never seen lies between the rows P(X | parents) that the sources lean on and those of all rows
+    together, as predicting each source from the others says.
 
     Intervals and draws come from Gibbs steps (``parameters/chain_posterior.py``), made when they
     are first asked for. The tables are those at the mode of log strengths; posterior means over
@@ -180,6 +184,9 @@ class FittedChain:
         The averaged rows, those of a source never seen last.
     priors
         Of the strengths, as shared by the families.
+    pooled_share
+        How far a source never seen lies from the base towards all rows together
+        (``small_sources.py``).
     """
 
     counts: Counts
@@ -190,13 +197,18 @@ class FittedChain:
     s: list[Floats]
     means: Floats
     priors: Priors
+    pooled_share: float
+
+    def row_shares(self, way: int) -> Floats:
+        """The weight of a way in each row of the sources seen, shape (rows, 1)."""
+        return _row_shares(self.rows, self.ways[way], *self.shares[way])
 
     def weighted(self, way: int, mean: Floats) -> Floats:
         """What the means of a way add to the rows, in the shape of ``means``."""
-        of_seen, of_unseen = self.shares[way]
-        unseen = _unseen_rows(self.rows, self.ways[way], self.s[way], mean)
-        bottom = self.ways[way].start[-2]
-        return np.concatenate([of_seen * mean[bottom:], of_unseen * unseen])
+        base, together = guesses(self.rows, self.ways[way], self.s[way], mean)
+        unseen = base + self.pooled_share * (together - base)
+        seen = mean[self.ways[way].start[-2] :]
+        return np.concatenate([self.row_shares(way) * seen, self.shares[way, 1] * unseen])
 
     def posterior(self) -> ChainPosterior:
         """The posterior of the table."""
@@ -208,7 +220,7 @@ class FittedChain:
         given = self.counts.given if self.source is None else (self.source, *self.counts.given)
         shape = tuple(variable.n_states for variable in (*given, self.counts.child))
         n_sources = 0 if self.source is None else self.source.n_states - 1
-        return ChainPosterior(self.rows, n_sources, tuple(ways), shape)
+        return ChainPosterior(self.rows, n_sources, tuple(ways), shape, self.pooled_share)
 
     def settled(self, counts: Counts) -> FittedChain:
         """The same ways, shares and strengths with the means of other counts of the family."""
@@ -249,8 +261,9 @@ def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
         ]
     gain = sum(average.score for average in shared) - sum(average.score for average in alone)
     kept, priors = (shared, priors) if gain > LEAST_GAIN else (alone, own)
+    pooled_share = _pooled_share(chains, kept)
     return [
-        _kept(counts, source, chain, average, priors)
+        _kept(counts, source, chain, average, priors, pooled_share)
         for counts, source, chain, average in zip(families, sources, chains, kept, strict=True)
     ]
 
@@ -290,13 +303,16 @@ class HeldChain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Average:
-    """Rows averaged over all ways, the source never seen last, and how they came about.
+    """Rows averaged over all ways, and how they came about.
 
-    ``score`` is their leave-one-out log predictive; ``weights`` and ``s`` are those of each way,
+    ``base`` and ``together`` are the guesses at a source never seen (``small_sources.py``);
+    ``score`` is the leave-one-out log predictive; ``weights`` and ``s`` are those of each way,
     ``unseen_weights`` those for a source never seen.
     """
 
     rows: Floats
+    base: Floats
+    together: Floats
     score: float
     weights: Floats
     unseen_weights: Floats
@@ -347,12 +363,37 @@ def _kept_ways(chain: _Chain, average: _Average) -> tuple[_Chain, _Average]:
 
 
 def _kept(
-    counts: Counts, source: Variable | None, chain: _Chain, average: _Average, priors: Priors
+    counts: Counts,
+    source: Variable | None,
+    chain: _Chain,
+    average: _Average,
+    priors: Priors,
+    pooled_share: float,
 ) -> FittedChain:
     """What the averaging left of the ways of a chain."""
     kept, left = _kept_ways(chain, average)
     shares = np.stack([left.weights, left.unseen_weights], axis=1)
-    return FittedChain(counts, source, kept.rows, kept.ways, shares, left.s, average.rows, priors)
+    unseen = average.base + pooled_share * (average.together - average.base)
+    means = np.concatenate([average.rows, unseen])
+    return FittedChain(
+        counts, source, kept.rows, kept.ways, shares, left.s, means, priors, pooled_share
+    )
+
+
+def _pooled_share(chains: Sequence[_Chain], averages: Sequence[_Average]) -> float:
+    """How far a source never seen lies from the base towards all rows together."""
+    gain = 0.0
+    for chain, average in zip(chains, averages, strict=True):
+        if average.unseen_weights.any():
+            best = int(average.unseen_weights.argmax())
+            gain += gain_of_pooling(
+                chain.rows,
+                chain.ways[best],
+                average.s[best],
+                n_rounds=FIT_ROUNDS,
+                tolerance=TOLERANCE,
+            )
+    return float(expit(VOTE * gain))
 
 
 def _by_information(given: Sequence[Variable], pooled: Floats) -> list[int]:
@@ -392,34 +433,30 @@ def _averaged(chain: _Chain, priors: Priors, last: _Average | None = None) -> _A
         s, mean, left_out = _fitted(chain, way, priors, first)
         strengths.append(s)
         tables.append(mean[way.start[-2] :])
-        unseen.append(_unseen_rows(chain.rows, way, s, mean))
+        unseen.append(guesses(chain.rows, way, s, mean))
         predictions.append(left_out)
     scores = np.array([_log_predictive(chain, left_out) for left_out in predictions])
     weights = _weights(scores)
     # A way that drops the source after a parent would leave a new source without that parent.
     drops_source_first = np.array([way.drops_source_first for way in chain.ways])
     unseen_weights = _weights(np.where(drops_source_first, scores, -np.inf))
-    rows = np.concatenate([_weighted(weights, tables), _weighted(unseen_weights, unseen)])
-    score = _log_predictive(chain, _weighted(weights, predictions))
-    return _Average(rows, score, weights, unseen_weights, strengths)
+    by_row = [
+        _row_shares(chain.rows, way, *pair)
+        for way, pair in zip(chain.ways, np.stack([weights, unseen_weights], axis=1), strict=True)
+    ]
+    base, together = (_weighted(unseen_weights, guess) for guess in zip(*unseen, strict=True))
+    score = _log_predictive(chain, _weighted(by_row, predictions))
+    rows = _weighted(by_row, tables)
+    return _Average(rows, base, together, score, weights, unseen_weights, strengths)
 
 
-def _unseen_rows(rows: Floats, way: Way, s: Floats, mean: Floats) -> Floats:
-    r"""Rows of a source never seen, for each parent state: halfway between two guesses.
-
-    It may be like a source drawn at random, whose mean are the rows :math:`m_g` that back-off
-    reaches by dropping the source; or like the source of a row drawn at random, whose mean are the
-    rows of all sources together, with the same back-off,
-
-    .. math:: \frac{N_{gx} + s_{l} m_{up(g),x}}{N_g + s_{l}} .
-    """
-    if not way.drops_source_first:
-        return mean[way.unseen]
-    r, level = rows.shape[1], len(way.kinds) - 2
-    pooled = rows.reshape(way.sizes[0], -1, r).sum(axis=0)
-    above, strength = (mean[way.up[way.unseen]], s[level]) if level else (1.0 / r, float(r))
-    alike = (pooled + strength * above) / (pooled.sum(axis=1, keepdims=True) + strength)
-    return 0.5 * (mean[way.unseen] + alike)
+def _row_shares(rows: Floats, way: Way, share: float, share_unseen: float) -> Floats:
+    """The weight of a way in each row, shape (rows, 1), by how many rows its source has."""
+    if SOURCE not in way.kinds[1:]:
+        return np.full((len(rows), 1), share)
+    own = own_shares(rows, way.sizes[0])
+    by_source = own * share + (1.0 - own) * share_unseen
+    return np.repeat(by_source, len(rows) // way.sizes[0])[:, None]
 
 
 def _weights(scores: Floats) -> Floats:
@@ -454,7 +491,7 @@ def _log_predictive(chain: _Chain, left_out: Floats) -> float:
     return float(xlogy(chain.rows, left_out).sum())
 
 
-def _weighted(weights: Floats, arrays: Sequence[Floats]) -> Floats:
+def _weighted(weights: Iterable[Floats | float], arrays: Sequence[Floats]) -> Floats:
     total = np.zeros_like(arrays[0])
     for weight, array in zip(weights, arrays, strict=True):
         total += weight * array

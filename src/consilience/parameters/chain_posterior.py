@@ -10,7 +10,8 @@ source without counts, and so is a known source without rows. Half of its draws 
 way as those of the others; the other half from one that drops the source first, as its means do, so
 that it keeps what all sources say of the parents. (By the first way alone intervals are sound where
 sources differ in what a parent does, but means of draws predict new sources worse; by the second
-alone it is the other way round.)
+alone it is the other way round.) They are drawn around the same blend of the base and all rows
+together as its means are (``small_sources.py``). A source with few rows lies between.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from typing import Any
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Floats
+from consilience._typing import Floats, Integers
+from consilience.distributions.dirichlet import SMALLEST, draw_rows
 from consilience.errors import InputError
 from consilience.kernels.chain import place, settle
 from consilience.kernels.chain_draws import record, sweep
 from consilience.parameters.backoff import Way, with_new_source
+from consilience.parameters.small_sources import guesses, own_shares
 from consilience.statistics.counts import MEMORY_LIMIT
 
 __all__ = ["FIT_ROUNDS", "TOLERANCE", "ChainPosterior", "WeightedWay"]
@@ -81,12 +84,15 @@ class ChainPosterior:
         The ways that are averaged.
     shape
         Shape of the table.
+    pooled_share
+        How far a source never seen lies from the base towards all rows together.
     """
 
     rows: Floats
     n_sources: int
     ways: tuple[WeightedWay, ...]
     shape: tuple[int, ...]
+    pooled_share: float = 0.0
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -109,24 +115,31 @@ class ChainPosterior:
         """One table drawn from the posterior; many are cheaper by :meth:`draws`."""
         return next(self.draws(rng))
 
+    def permuted(self, axis: int, order: Integers) -> ChainPosterior:
+        """The posterior of the table whose entries along an axis, not the source, are reordered."""
+        shape = list(self.shape)
+        shape[0] -= self.n_sources > 0
+        rows = np.take(self.rows.reshape(shape), order, axis=axis).reshape(self.rows.shape)
+        return replace(self, rows=rows)
+
     def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
         """Tables drawn from the posterior, without end.
 
         Each way's sweeps go on where they were, so that draws in a row are a little alike.
         """
         rows, ways = self._with_new_source()
-        running = [_Sweeps(rows, one) for one in ways]
+        running = [_Sweeps(rows, one, self.pooled_share) for one in ways]
         shares, unseen_shares = np.array([(one.share, one.share_unseen) for one in ways]).T
-        is_unseen = np.zeros(len(rows), np.bool_)
-        if self.n_sources:
-            by_source = rows.reshape(self.n_sources + 1, -1)
-            is_unseen = np.repeat(~by_source.any(axis=1), len(rows) // len(by_source))
+        n_sources = self.n_sources + 1 if self.n_sources else 1
+        own = 0.5 + 0.5 * own_shares(rows, n_sources) if self.n_sources else np.ones(1)
         while True:
             which = int(rng.choice(len(ways), p=shares))
-            drawn = running[which].draw(rng)
-            if is_unseen.any() and not ways[which].share_unseen and rng.random() < 0.5:
-                other = int(rng.choice(len(ways), p=unseen_shares))
-                drawn[is_unseen] = running[other].draw(rng)[is_unseen]
+            drawn = running[which].draw(rng).reshape(n_sources, -1)
+            if self.n_sources and not ways[which].share_unseen:
+                is_other = rng.random(n_sources) > own
+                if is_other.any():
+                    other = int(rng.choice(len(ways), p=unseen_shares))
+                    drawn[is_other] = running[other].draw(rng).reshape(n_sources, -1)[is_other]
             yield drawn.reshape(self.shape)
 
     def _with_new_source(self) -> tuple[Floats, Sequence[WeightedWay]]:
@@ -155,8 +168,8 @@ class ChainPosterior:
 class _Sweeps:
     """The Gibbs sweeps of one way: a state that moves on from draw to draw."""
 
-    def __init__(self, counts: Floats, one: WeightedWay) -> None:
-        self._counts, self._one = counts, one
+    def __init__(self, counts: Floats, one: WeightedWay, pooled_share: float) -> None:
+        self._counts, self._one, self._pooled_share = counts, one, pooled_share
         self._is_begun = False
 
     def draw(self, rng: np.random.Generator) -> Floats:
@@ -176,7 +189,18 @@ class _Sweeps:
             self._state,
             rows,
         )
+        if way.drops_source_first:
+            self._draw_unseen(rows, rng)
         return rows
+
+    def _draw_unseen(self, rows: Floats, rng: np.random.Generator) -> None:
+        """Draw the rows of sources without counts around their blend of two guesses."""
+        by_source = rows.reshape(self._one.way.sizes[0], -1, self._counts.shape[1])
+        base, together = guesses(self._counts, self._one.way, self._s, self._phi)
+        center = base + self._pooled_share * (together - base)
+        has_rows = self._counts.reshape(len(by_source), -1).any(axis=1)
+        for f in np.flatnonzero(~has_rows):
+            by_source[f] = draw_rows(np.log(np.maximum(self._s[-1] * center, SMALLEST)), rng)
 
     def _begin(self, rng: np.random.Generator) -> None:
         counts, way, s = self._counts, self._one.way, self._one.s

@@ -257,7 +257,7 @@ def check_estimator(
     estimator: object, what: str = "estimator", *, parameter: str = "estimator"
 ) -> None:
     """Refuse what is no estimator, such as the class of one; ``what`` begins the message."""
-    if getattr(estimator, "needs_class", False):
+    if getattr(estimator, "needs_class", False) and not isinstance(estimator, type):
         raise InputError(
             f"{what} {estimator!r} needs a class to be made for. Give it to a classifier, to "
             "cs.cross_evaluate or cs.calibrated_chain; elsewhere use cs.HDC().",

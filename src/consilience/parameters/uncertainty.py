@@ -22,7 +22,8 @@ def intervals(net: Network, name: str, *, level: float = 0.95) -> tuple[Floats, 
     Raises
     ------
     ModelError
-        If the node has no posterior (maximum likelihood, shrinkage, most file formats).
+        If the node has no posterior (maximum likelihood, shrinkage, averages such as ``Adaptive``,
+        networks made for a class, most file formats).
     """
     return _posterior(net[name]).interval(level)
 
@@ -52,7 +53,7 @@ def _one_draw(net: Network, drawn: Mapping[str, Iterator[Floats]]) -> Network:
 
 def _posterior(local: Distribution) -> Posterior:
     if local.posterior is None:
-        example = "NormalInverseGamma" if local.child.is_continuous else "Dirichlet"
+        example = "NormalInverseGamma" if local.child.is_continuous else "HDC"
         raise ModelError(
             f"the distribution of {local.child.name!r} has no posterior. Fit with an estimator "
             f"that has one, such as {example}; of the file formats only JSON keeps it.",
