@@ -179,3 +179,12 @@ def test_a_graph_learned_from_few_rows_is_judged_by_rows_it_did_not_see():
     assert seen.dag == honest.dag
     spread = [net.posteriors(table, "c")[:, 0].std() for net in (seen, honest)]
     assert spread[1] < spread[0] / 2
+
+
+def test_a_class_that_no_fold_finds_in_a_number_says_nothing():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 40)
+        frame = {"c": np.where(y, "a", "b").tolist(), "x": rng.normal(0.7 * y)}
+        net = calibrated_chain(lambda rows, _: cs.learn(rows), cs.read(frame), "c")
+        assert np.isfinite(net.posteriors(cs.read(frame), "c")).all()

@@ -152,3 +152,16 @@ def test_names_that_cannot_be_ordered_are_refused():
         cs.canonical(wide, ["w"])
     with pytest.raises(InputError, match="'w' is continuous"):
         cs.canonical(wide, ["kind"], by="w")
+
+
+def test_the_posterior_of_a_chain_moves_with_the_states():
+    net = cs.random_network(cs.DAG([("h", "x"), ("h", "y")]), n_states=3, seed=1)
+    rows = net.sample(200, seed=1)
+    fitted = cs.fit(net.dag, rows)
+    moved = permuted(fitted, {"h": np.array([2, 0, 1]), "x": np.array([1, 0, 2])})
+    for name in ("h", "x", "y"):
+        assert moved[name].posterior is not None
+    low, high = cs.intervals(fitted, "x")
+    low_moved, high_moved = cs.intervals(moved, "x")
+    np.testing.assert_allclose(low_moved, low[[2, 0, 1]][:, [1, 0, 2]], atol=0.05)
+    np.testing.assert_allclose(high_moved, high[[2, 0, 1]][:, [1, 0, 2]], atol=0.05)
