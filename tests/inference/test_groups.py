@@ -8,6 +8,7 @@ import pytest
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError
 from consilience.inference import expected_counts, groups
+from consilience.inference.evidence import Evidence
 from consilience.inference.junction import JunctionTree
 
 N_ROWS, N_SOURCES = 400, 30
@@ -80,3 +81,47 @@ def test_the_first_impossible_row_is_named_whatever_its_group():
     table = cs.read({"x": ["b", "a", "b"], "y": ["v", "v", "u"]}, schema=net.variables)
     with pytest.raises(ImpossibleEvidenceError, match="row 2 has probability zero"):
         expected_counts(net, table)
+
+
+def likelihood_over(scope: tuple[str, ...], n_rows: int) -> np.ndarray:
+    sizes = [network().variables[name].n_states for name in scope]
+    return np.random.default_rng(5).uniform(0.1, 1.0, (*sizes, n_rows))
+
+
+@pytest.mark.parametrize("cost", [0.0, 1000.0, np.inf])
+def test_a_likelihood_over_a_set_is_a_child_of_it_that_was_seen(monkeypatch, cost):
+    """The child is a binary node whose table in each row is the likelihood of that row."""
+    set_costs(monkeypatch, cost)
+    net, scope = network(), ("z", "x")
+    table = gappy(net, knows_source=True).take(slice(0, 40))
+    likelihood = likelihood_over(scope, table.n_rows)
+    columns = {name: table.column(name) for name in net.variables}
+    batch = groups.Batch(JunctionTree.of(net, scopes=[scope]), columns, 40, {scope: likelihood})
+    belief = {scope: np.empty_like(likelihood)}
+    counts, log_evidence = batch.expected_counts(np.ones(40), belief)
+    total = np.zeros(net["y"].table.shape)
+    for i in range(table.n_rows):
+        seen = np.stack([likelihood[..., i], 1 - likelihood[..., i]], axis=-1)
+        parents = tuple(net.variables[name] for name in scope)
+        child = cs.Categorical(cs.Variable("seen", ("yes", "no")), parents, seen)
+        grown = cs.Network.of([*net.distributions.values(), child], source="place")
+        known = {
+            n: v.states[table.column(n)[i]]
+            for n, v in net.variables.items()
+            if table.column(n)[i] >= 0
+        }
+        given = {**known, "seen": "yes"}
+        assert log_evidence[i] == pytest.approx(cs.log_probability(grown, given), abs=1e-11)
+        both = grown.query(list(scope), given=given).values
+        np.testing.assert_allclose(belief[scope][..., i], both, atol=1e-12)
+        total += grown.query(list((*net["y"].parents, "y")), given=given).values
+    np.testing.assert_allclose(counts["y"], total, atol=1e-10)
+
+
+def test_one_body_of_evidence_takes_likelihoods_over_sets_too():
+    net, scope = network(), ("z", "x", "t")
+    tree = JunctionTree.of(net, scopes=[scope])
+    likelihood = likelihood_over(scope, 1)
+    batch = groups.Batch(tree, {"place": np.array([3])}, 1, {scope: likelihood})
+    evidence = Evidence({"place": 3}, {}, {}, sets={scope: likelihood[..., 0]})
+    assert tree.log_evidence(evidence) == pytest.approx(batch.log_evidence()[0], abs=1e-12)

@@ -256,6 +256,6 @@ def _each_once(
     tree: JunctionTree, columns: Mapping[str, Codes], n_rows: int
 ) -> tuple[Batch, Integers]:
     """A batch of the rows that differ, and for each row which of them is its like."""
-    coded = ((column, tree.distributions[name].child.n_states) for name, column in columns.items())
+    coded = ((column, tree.n_states[name]) for name, column in columns.items())
     first, ranks = rows_alike(coded, n_rows)
     return Batch(tree, _rows(columns, first), len(first)), ranks

@@ -21,7 +21,7 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.inference.evidence import Evidence
-from consilience.inference.triangulation import Triangulation, triangulate
+from consilience.inference.triangulation import Triangulation, interaction, triangulate
 from consilience.network.network import Network
 
 __all__ = [
@@ -81,20 +81,9 @@ def factors_of(net: Network, evidence: Evidence, names: Collection[str]) -> list
     return factors
 
 
-def interaction(
-    factors: Sequence[Labeled], joined: Sequence[str] = ()
-) -> dict[str, tuple[str, ...]]:
-    """The graph in which two variables are neighbors if a factor, or ``joined``, has both."""
-    neighbors: dict[str, dict[str, None]] = {}
-    for names in (*(factor.names for factor in factors), tuple(joined)):
-        for name in names:
-            neighbors.setdefault(name, {}).update(dict.fromkeys(names))
-    return {name: tuple(o for o in others if o != name) for name, others in neighbors.items()}
-
-
 def connected(factors: Sequence[Labeled], names: Collection[str]) -> list[Labeled]:
     """The factors that a chain of shared variables joins to the names."""
-    neighbors = interaction(factors)
+    neighbors = interaction(factor.names for factor in factors)
     reached, frontier = set(names), list(names)
     while frontier:
         for other in neighbors.get(frontier.pop(), ()):
@@ -113,7 +102,8 @@ def shape_of(
 ) -> Triangulation:
     """How the factors would be eliminated, with ``last`` and then ``kept`` at the end."""
     n_states = {name: variable.n_states for name, variable in net.variables.items()}
-    return triangulate(interaction(factors, kept), n_states, last=(*last, *kept))
+    graph = interaction((*(factor.names for factor in factors), tuple(kept)))
+    return triangulate(graph, n_states, last=(*last, *kept))
 
 
 def eliminate(

@@ -21,7 +21,7 @@ import math
 import numbers
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,9 +30,12 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.errors import InputError
 
-__all__ = ["Evidence", "Likelihood", "Soft", "evidence_of", "names_of"]
+__all__ = ["Evidence", "Likelihood", "Scope", "Soft", "evidence_of", "names_of"]
 
 LARGEST_LIKELIHOOD = 1e300
+
+Scope: TypeAlias = tuple[str, ...]
+"""Names of discrete variables, an axis of an array each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ class Evidence:
     """Evidence in codes: known states, likelihood vectors, and distributions that must come out.
 
     ``exp(log_scale)`` is the factor by which the likelihoods were made smaller; ``values`` are
-    those of continuous variables.
+    those of continuous variables, and ``sets`` likelihoods over several variables at once, none of
+    them known.
     """
 
     known: Mapping[str, int]
@@ -70,6 +74,7 @@ class Evidence:
     soft: Mapping[str, Floats]
     log_scale: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
+    sets: Mapping[Scope, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _freeze.own(self)

@@ -18,15 +18,18 @@ the kernels cost before the first row.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
+from consilience.inference.evidence import Scope
 from consilience.inference.junction import JunctionTree
 from consilience.kernels.propagation import Sizes, collect, distribute, indicators, margin
 from consilience.kernels.threads import each_part
@@ -69,8 +72,8 @@ class Upward(NamedTuple):
 class Batch:
     """Rows of evidence for one tree; threads take separate rows.
 
-    Inside, the rows stand in the order of their groups, and ``_order`` has their own places. Of
-    the variables in ``likely`` there will be a likelihood of each state and row beside the codes.
+    Inside, the rows stand in the order of their groups, and ``_order`` has their own places.
+    Beside the codes there may be likelihoods over scopes, for every joint state and row.
     """
 
     def __init__(
@@ -78,17 +81,15 @@ class Batch:
         tree: JunctionTree,
         columns: Mapping[str, Codes],
         n_rows: int,
-        likely: Sequence[str] = (),
+        likelihoods: Mapping[Scope, Floats] | None = None,
     ) -> None:
         self.tree, self.n_rows = tree, n_rows
-        names = [*(name for name in columns if name in tree.index and name not in likely), *likely]
+        names = [name for name in columns if name in tree.index]
         observed = np.array([tree.index[name] for name in names], np.int64)
         codes = np.full((len(names), n_rows), -1, np.int64)
         for k, name in enumerate(names):
-            if name in columns:
-                codes[k] = columns[name]
-        n_hard = len(names) - len(likely)
-        agreed = _worth_grouping_by(tree, observed[:n_hard], codes[:n_hard])
+            codes[k] = columns[name]
+        agreed = _worth_grouping_by(tree, observed, codes)
         others = np.setdiff1d(np.arange(len(names)), agreed)
         n_states = tree.arrays.n_states.astype(np.int64)
         coded = ((codes[k], int(n_states[observed[k]])) for k in agreed)
@@ -98,9 +99,8 @@ class Batch:
         self._agreed, self._agreed_codes = observed[agreed], codes[np.ix_(agreed, first)]
         self._observed, self._codes = observed[others], codes[np.ix_(others, self._order)]
         self._n_states = n_states[self._observed]
-        self._starts = np.concatenate([[0], np.cumsum(self._n_states)])
-        self._likely = tuple(likely)
-        self.likelihoods: list[Floats] = []
+        self._hard = [(names[k],) for k in others]
+        self.likelihoods = self._in_order({} if likelihoods is None else likelihoods)
 
     def log_evidence(self) -> Floats:
         """Log probability of each row."""
@@ -134,19 +134,21 @@ class Batch:
     def expected_counts(
         self,
         weights: Floats,
-        margins: Mapping[str, Floats] | None = None,
+        beliefs: Mapping[Scope, Floats] | None = None,
         left_out: Mapping[str, Bools] | None = None,
     ) -> tuple[dict[str, Floats], Floats]:
         """Weighted sums of the posteriors of all families; log probability of each row.
 
-        A row that is impossible adds nothing and has minus infinity. The posteriors of the
-        variables in ``margins`` are written there, shape (states, rows); not of those that rows
-        are grouped by. The rows in ``left_out[name]`` do not count for that family.
+        A row that is impossible adds nothing and has minus infinity. The posteriors of the scopes
+        in ``beliefs``, which cliques hold, are written there, shape (states..., rows). The rows in
+        ``left_out[name]`` do not count for that family.
         """
-        families = self.tree.distributions
-        totals = {name: np.zeros(local.table.shape) for name, local in families.items()}
+        tree = self.tree
+        totals = {
+            name: np.zeros([tree.n_states[axis] for axis in axes])
+            for name, axes in tree.tables.items()
+        }
         answer = np.empty(self.n_rows)
-        wanted = {} if margins is None else margins
         out = {} if left_out is None else left_out
         for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
             tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
@@ -158,10 +160,15 @@ class Batch:
                 counted = (
                     np.where(out[name][own], 0.0, weights[own]) if name in out else weights[own]
                 )
-                self._add_family(name, total, group, found @ counted)
-                if name in wanted:
-                    n_states = len(wanted[name])
-                    wanted[name][:, own] = found.reshape(-1, n_states, len(own)).sum(axis=0)
+                self._left(tree.tables[name], group, total)[...] += (found @ counted).reshape(
+                    self._sizes(tree.tables[name], group)
+                )
+            for scope, belief in ({} if beliefs is None else beliefs).items():
+                found = self._scope(scope, group, tables, len(own))
+                belief[..., own] = 0.0
+                self._left(scope, group, belief)[..., own] = found.reshape(
+                    *self._sizes(scope, group), len(own)
+                )
         return totals, answer
 
     def upward(self) -> Iterator[Upward]:
@@ -178,35 +185,48 @@ class Batch:
             )
 
     def with_tables(
-        self, tables: Mapping[str, Floats], likelihoods: Mapping[str, Floats] | None = None
+        self, tables: Mapping[str, Floats], likelihoods: Mapping[Scope, Floats] | None = None
     ) -> Batch:
-        """The same rows under other tables, which need not be normalised.
-
-        ``likelihoods`` of the variables named as likely have shape (states, rows).
-        """
+        """The same rows under other tables, which need not be normalised, and likelihoods."""
         changed = copy(self)
         changed.tree = self.tree.with_tables(tables)
         if likelihoods is not None:
-            changed.likelihoods = [likelihoods[name][:, self._order] for name in self._likely]
+            changed.likelihoods = self._in_order(likelihoods)
         return changed
+
+    def _in_order(self, likelihoods: Mapping[Scope, Floats]) -> dict[Scope, Floats]:
+        return {scope: one[..., self._order] for scope, one in likelihoods.items()}
 
     def _family(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
         """Posterior of a family in each row: shape (joint states that are left, rows)."""
-        tree = self.tree
-        clique = tree.family[name]
+        return self._of_clique(
+            self.tree.family[name], self.tree.tables[name], group, tables, n_rows
+        )
+
+    def _scope(self, scope: Scope, group: _Group, tables: Floats, n_rows: int) -> Floats:
+        """Posterior of a scope in each row, likewise."""
+        clique = self.tree.clique_of(scope)
+        if clique is None:
+            raise ValueError(f"no clique holds {scope}.")
+        return self._of_clique(clique, scope, group, tables, n_rows)
+
+    def _of_clique(
+        self, clique: int, names: Scope, group: _Group, tables: Floats, n_rows: int
+    ) -> Floats:
         start, stop = group.table_start[clique : clique + 2] * n_rows
-        return self._margin(group, clique, self._axes(name), tables[start:stop], n_rows)
+        return self._margin(group, clique, self._numbers(names), tables[start:stop], n_rows)
 
-    def _add_family(self, name: str, total: Floats, group: _Group, found: Floats) -> None:
-        """Add a family's weighted posteriors where the states that the group agrees about are."""
-        axes = self._axes(name)
-        first, left = group.states[axes].astype(int), group.sizes[axes].astype(int)
-        part = total[tuple(slice(a, a + n) for a, n in zip(first, left, strict=True))]
-        part += found.reshape(part.shape)
+    def _left(self, names: Scope, group: _Group, array: Floats) -> Floats:
+        """The part of an array over all states that the group leaves."""
+        v = self._numbers(names)
+        first, left = group.states[v].astype(int), group.sizes[v].astype(int)
+        return array[tuple(slice(a, a + n) for a, n in zip(first, left, strict=True))]
 
-    def _axes(self, name: str) -> Integers:
-        names = (*self.tree.distributions[name].parents, name)
-        return np.array([self.tree.index[other] for other in names], np.int64)
+    def _sizes(self, names: Scope, group: _Group) -> tuple[int, ...]:
+        return tuple(group.sizes[self._numbers(names)].astype(int).tolist())
+
+    def _numbers(self, names: Scope) -> Integers:
+        return np.array([self.tree.index[name] for name in names], np.int64)
 
     def _margin(
         self, group: _Group, clique: int, variables: Integers, table: Floats, n_rows: int
@@ -221,13 +241,16 @@ class Batch:
         self, group: _Group, rows: slice, *, keeps_tables: bool
     ) -> tuple[Floats, Floats, Floats, Floats]:
         arrays, n = self.tree.arrays, rows.stop - rows.start
-        likelihood = np.empty(self._starts[-1] * n)
+        more = {scope: self._left(scope, group, one) for scope, one in self.likelihoods.items()}
+        sizes = [*self._n_states, *(math.prod(one.shape[:-1]) for one in more.values())]
+        start = np.array([0, *accumulate(sizes)], np.int64) * n
+        values = np.empty(start[-1])
         codes = np.ascontiguousarray(self._codes[:, rows])
-        indicators(codes, self._n_states, self._starts * n, n, likelihood)
-        at = len(likelihood)
-        for one in reversed(self.likelihoods):
-            likelihood[at - one.shape[0] * n : at] *= one[:, rows].ravel()
-            at -= one.shape[0] * n
+        indicators(codes, self._n_states, start, n, values)
+        for at, one in zip(start[len(self._hard) :], more.values(), strict=False):
+            part = one[..., rows]
+            values[at : at + part.size] = part.ravel()
+        likely = self.tree.likely((*self._hard, *more), start, values)
         table_start = group.table_start * n if keeps_tables else np.zeros_like(group.table_start)
         tables = np.empty(_cells_a_row(group, keeps_tables=keeps_tables) * n)
         messages = np.empty(group.message_start[-1] * n)
@@ -236,10 +259,7 @@ class Batch:
             arrays,
             group.sizes,
             group.states,
-            self._observed,
-            self._starts * n,
-            likelihood,
-            self.tree.home,
+            likely,
             n,
             table_start,
             tables,

@@ -1,10 +1,15 @@
-"""The junction tree of a network, compiled once: marginals and families in two passes."""
+"""The junction tree of a network, compiled once: marginals and families in two passes.
+
+The tree is over the discrete nodes. Its cliques hold the families of those that have tables, and
+the *scopes* that it is made for: sets of nodes over which evidence will come as a likelihood, such
+as the discrete parents of continuous nodes whose values are known.
+"""
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -13,11 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.distributions.categorical import Categorical
-from consilience.graph.moral import moral_graph
-from consilience.inference.evidence import Evidence
-from consilience.inference.triangulation import Triangulation, triangulate
+from consilience.inference.evidence import Evidence, Scope
+from consilience.inference.triangulation import Triangulation, interaction, triangulate
 from consilience.kernels.propagation import (
+    Likely,
     Sizes,
     TreeArrays,
     collect,
@@ -30,21 +34,36 @@ from consilience.network.network import MEMORY_LIMIT, Network
 __all__ = ["Beliefs", "JunctionTree", "compiled", "tree_shape"]
 
 COPIES = 2  # potentials, and the tables of one propagation
+MOST_TREES = 8
+"""Trees kept with a network, for as many sets of scopes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JunctionTree:
     """Cliques of a network and their potentials; it holds no evidence and never changes.
 
-    It knows the local distributions and not the network, which a kept tree must not keep alive.
-    ``home[v]`` is the clique in which variable ``v`` is eliminated, ``family[name]`` one that holds
-    its family, ``margin_start[v]`` where its states start in a list of the states of all variables.
+    It knows the tables and not the network, which a kept tree must not keep alive.
+
+    Attributes
+    ----------
+    n_states
+        Numbers of states of the variables, which are numbered in this order (``index``).
+    tables
+        The variables of each table, its child last.
+    home
+        The clique in which each variable is eliminated.
+    family
+        For each table a clique that holds it.
+    margin_start
+        Where the states of each variable start in a list of the states of all.
     """
 
-    distributions: Mapping[str, Categorical]
+    n_states: Mapping[str, int]
+    tables: Mapping[str, Scope]
     shape: Triangulation
     arrays: TreeArrays
     index: Mapping[str, int]
+    position: Mapping[str, int]
     home: Integers
     family: Mapping[str, int]
     margin_start: Integers
@@ -52,32 +71,60 @@ class JunctionTree:
 
     @classmethod
     def of(
-        cls, net: Network, *, last: Sequence[str] = (), memory_limit: float = MEMORY_LIMIT
+        cls,
+        net: Network,
+        *,
+        last: Sequence[str] = (),
+        scopes: Collection[Scope] = (),
+        memory_limit: float = MEMORY_LIMIT,
     ) -> JunctionTree:
-        """Triangulate the moral graph and multiply every table into a clique.
+        """Triangulate the graph of tables and scopes, and multiply every table into a clique.
 
         Variables in ``last`` are eliminated last; a single one is in the clique of the highest
         number.
         """
-        shape = tree_shape(net, last=last)
+        shape = tree_shape(net, last=last, scopes=scopes)
         shape.cost.check(memory_limit)
-        index = {name: i for i, name in enumerate(net.variables)}
+        n_states, tables = _n_states(net), _scopes_of_tables(net)
+        index = {name: i for i, name in enumerate(n_states)}
         home = np.zeros(len(index), np.int64)
         for c, (members, shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
             home[[index[name] for name in members[shared:]]] = c
         position = {name: i for i, name in enumerate(shape.order)}
         family = {
-            name: int(home[index[min((name, *local.parents), key=position.__getitem__)]])
-            for name, local in net.tables.items()
+            name: int(home[index[min(axes, key=position.__getitem__)]])
+            for name, axes in tables.items()
         }
-        arrays = _arrays(net, shape, index, family)
-        margin_start = np.array([0, *accumulate(map(int, arrays.n_states))], np.int64)
-        return cls(net.tables, shape, arrays, index, home, family, margin_start)
+        arrays = _arrays(net, n_states, tables, shape, index, family)
+        margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
+        return cls(n_states, tables, shape, arrays, index, position, home, family, margin_start)
+
+    def clique_of(self, names: Sequence[str]) -> int | None:
+        """A clique that holds all these variables, the last one if there are none; or None."""
+        if not names:
+            return len(self.shape.cliques) - 1
+        clique = int(self.home[self.index[min(names, key=self.position.__getitem__)]])
+        return clique if set(names) <= set(self.shape.cliques[clique]) else None
+
+    def likely(self, scopes: Sequence[Scope], start: Integers, values: Floats) -> Likely:
+        """Likelihoods over sets of variables, which cliques hold, for the kernels."""
+        cliques = [self.clique_of(scope) for scope in scopes]
+        if None in cliques:
+            raise ValueError(f"no clique holds {scopes[cliques.index(None)]}.")
+        axes = [self.index[name] for scope in scopes for name in scope]
+        first = [0, *accumulate(map(len, scopes))]
+        return Likely(
+            np.array(cliques, np.int64),
+            np.array(axes, np.int64),
+            np.array(first, np.int64),
+            start,
+            values,
+        )
 
     def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
-        potential = _potentials(self.distributions, tables, self.shape, self.family, start)
+        potential = _potentials(self.n_states, self.tables, tables, self.shape, self.family, start)
         return replace(self, arrays=self.arrays._replace(potential=potential), _spare=[])
 
     @contextmanager
@@ -116,7 +163,7 @@ class JunctionTree:
 
     def room(self) -> Sizes:
         """Working memory of a kernel: sizes, strides and counters of the axes of any clique."""
-        longest = int(np.diff(self.arrays.start).max())
+        longest = int(np.diff(self.arrays.start).max(initial=0))
         return np.zeros((3, longest + 2), np.uint64)
 
     def starts(self, sizes: Sizes) -> tuple[Integers, Integers]:
@@ -184,24 +231,38 @@ class Beliefs:
 
     def family(self, name: str) -> Floats:
         """Joint posterior of a node's parents and itself, in the shape of its table."""
-        local = self.tree.distributions[name]
-        return self.joint(self.tree.family[name], (*local.parents, name))
+        return self.joint(self.tree.family[name], self.tree.tables[name])
 
 
-def tree_shape(net: Network, *, last: Sequence[str] = ()) -> Triangulation:
+def tree_shape(
+    net: Network, *, last: Sequence[str] = (), scopes: Collection[Scope] = ()
+) -> Triangulation:
     """The cliques of the tree of a network and what they take; nothing is allocated."""
-    n_states = {name: variable.n_states for name, variable in net.variables.items()}
-    return triangulate(moral_graph(net.dag), n_states, last=last, copies=COPIES)
+    n_states = _n_states(net)
+    graph = interaction([*_scopes_of_tables(net).values(), *scopes], n_states)
+    return triangulate(graph, n_states, last=last, copies=COPIES)
 
 
-_COMPILED: weakref.WeakKeyDictionary[Network, JunctionTree] = weakref.WeakKeyDictionary()
+_COMPILED: weakref.WeakKeyDictionary[Network, dict[frozenset[Scope], JunctionTree]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
-def compiled(net: Network, *, memory_limit: float = MEMORY_LIMIT) -> JunctionTree:
-    """The junction tree of a network, made at the first call and kept while the network lives."""
-    tree = _COMPILED.get(net)
+def compiled(
+    net: Network, scopes: Collection[Scope] = (), *, memory_limit: float = MEMORY_LIMIT
+) -> JunctionTree:
+    """The junction tree of a network, made at the first call and kept while the network lives.
+
+    There is one for each set of scopes of several variables; a few of them are kept.
+    """
+    wanted = frozenset(scope for scope in scopes if len(scope) > 1)
+    kept = _COMPILED.setdefault(net, {})
+    tree = kept.get(wanted)
     if tree is None:
-        tree = _COMPILED[net] = JunctionTree.of(net, memory_limit=memory_limit)
+        tree = JunctionTree.of(net, scopes=wanted, memory_limit=memory_limit)
+        while len(kept) >= MOST_TREES:
+            kept.pop(next(iter(kept)))
+        kept[wanted] = tree
     tree.shape.cost.check(memory_limit)
     return tree
 
@@ -221,8 +282,12 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
     sizes, states = arrays.n_states.copy(), np.zeros_like(arrays.n_states)
     for name, code in evidence.known.items():
         sizes[tree.index[name]], states[tree.index[name]] = 1, code
-    likely = np.array([tree.index[name] for name in evidence.likelihoods], np.int64)
-    vectors = list(evidence.likelihoods.values())
+    vectors = {(name,): one for name, one in evidence.likelihoods.items()} | {**evidence.sets}
+    likely = tree.likely(
+        tuple(vectors),
+        np.array([0, *accumulate(one.size for one in vectors.values())], np.int64),
+        np.concatenate([*(one.ravel() for one in vectors.values()), np.zeros(0)]),
+    )
     table_start, message_start = tree.starts(sizes)
     run = _Run(
         sizes,
@@ -233,25 +298,27 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
         np.empty((len(arrays.parent), 1)),
         np.empty(1),
     )
-    collect(
-        arrays,
-        sizes,
-        states,
-        likely,
-        np.array([0, *accumulate(map(len, vectors))], np.int64),
-        np.concatenate([*vectors, np.zeros(0)]),
-        tree.home,
-        1,
-        *run[1:],
-        tree.room(),
-    )
+    collect(arrays, sizes, states, likely, 1, *run[1:], tree.room())
     return run
 
 
+def _n_states(net: Network) -> dict[str, int]:
+    """Numbers of states of the discrete nodes."""
+    return {name: v.n_states for name, v in net.variables.items() if not v.is_continuous}
+
+
+def _scopes_of_tables(net: Network) -> dict[str, Scope]:
+    return {name: (*local.parents, name) for name, local in net.tables.items()}
+
+
 def _arrays(
-    net: Network, shape: Triangulation, index: Mapping[str, int], family: Mapping[str, int]
+    net: Network,
+    n_states: Mapping[str, int],
+    tables: Mapping[str, Scope],
+    shape: Triangulation,
+    index: Mapping[str, int],
+    family: Mapping[str, int],
 ) -> TreeArrays:
-    n_states = np.array([variable.n_states for variable in net.variables.values()], np.uint64)
     start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
     place = np.zeros(len(axes), np.int64)
@@ -260,16 +327,17 @@ def _arrays(
     ):
         where = {name: i for i, name in enumerate(shape.cliques[parent])}
         place[start[c] : start[c] + shared] = [where[name] for name in clique[:shared]]
-    sizes = [math.prod(net.variables[name].n_states for name in c) for c in shape.cliques]
+    sizes = [math.prod(n_states[name] for name in clique) for clique in shape.cliques]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
+    numbers = {name: local.table for name, local in net.tables.items()}
     return TreeArrays(
-        n_states,
+        np.array(list(n_states.values()), np.uint64),
         start,
         axes,
         np.array(shape.n_shared, np.int64),
         np.array(shape.parent, np.int64),
         place,
-        _potentials(net.tables, _tables_of(net), shape, family, potential_start),
+        _potentials(n_states, tables, numbers, shape, family, potential_start),
         potential_start,
         *_child_lists(shape.parent),
     )
@@ -285,12 +353,9 @@ def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:
     return first, following
 
 
-def _tables_of(net: Network) -> dict[str, Floats]:
-    return {name: local.table for name, local in net.tables.items()}
-
-
 def _potentials(
-    distributions: Mapping[str, Categorical],
+    n_states: Mapping[str, int],
+    scopes: Mapping[str, Scope],
     tables: Mapping[str, Floats],
     shape: Triangulation,
     family: Mapping[str, int],
@@ -298,10 +363,9 @@ def _potentials(
 ) -> Floats:
     """Products of the tables that each clique holds, one after the other."""
     flat = np.ones(start[-1])
-    for name, local in distributions.items():
+    for name, axes in scopes.items():
         clique = shape.cliques[family[name]]
-        sizes = [distributions[member].child.n_states for member in clique]
-        axes = (*local.parents, name)
+        sizes = [n_states[member] for member in clique]
         order = sorted(range(len(axes)), key=lambda i: clique.index(axes[i]))
         own = [r if member in axes else 1 for member, r in zip(clique, sizes, strict=True)]
         table = flat[start[family[name]] : start[family[name] + 1]].reshape(sizes)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Bools, Floats, Integers
+from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
 from consilience.inference.layout import Layout
@@ -63,18 +64,18 @@ class LargeCases:
         taken = {name for names in leaves.values() for name in names}
         core = Network.of([local for name, local in net.tables.items() if name not in taken])
         tree = JunctionTree.of(core, memory_limit=memory_limit)
-        batch = Batch(tree, _observed(net, codes), len(codes), likely=list(leaves))
+        batch = Batch(tree, _observed(net, codes), len(codes))
         return cls(net, rows, weights, codes, _barren(net, codes), leaves, batch, memory_limit)
 
     def expect(self, layout: Layout, theta: Floats, counts: Floats) -> float:
         """Add the expected counts of these rows to a vector; their log-likelihood."""
         tables = layout.split(theta)
         likelihoods, log_scale = self._likelihoods(tables)
-        margins = {name: np.empty_like(one) for name, one in likelihoods.items()}
+        beliefs = {scope: np.empty_like(one) for scope, one in likelihoods.items()}
         batch = self.batch.with_tables(tables, likelihoods)
-        found, log_evidence = batch.expected_counts(self.weights, margins, self._left_out(tables))
+        found, log_evidence = batch.expected_counts(self.weights, beliefs, self._left_out(tables))
         for parent, names in self.leaves.items():
-            belief = margins[parent] * self.weights
+            belief = beliefs[(parent,)] * self.weights
             for name in names:
                 found[name] = np.zeros(layout.shapes[name])
                 leaf_counts(self._column(name), belief, found[name])
@@ -113,20 +114,20 @@ class LargeCases:
         return {
             name: self.is_barren[:, v]
             for v, name in enumerate(self.net.variables)
-            if name in self.batch.tree.distributions
+            if name in self.batch.tree.tables
             and self.is_barren[:, v].any()
             and np.allclose(tables[name].sum(axis=-1), 1.0, rtol=0, atol=NORMALISED)
         }
 
-    def _likelihoods(self, tables: Mapping[str, Floats]) -> tuple[dict[str, Floats], Floats]:
+    def _likelihoods(self, tables: Mapping[str, Floats]) -> tuple[dict[Scope, Floats], Floats]:
         """What the leaves say about each parent, shape (states, rows), and the log of its unit."""
         log_scale = np.zeros(len(self.codes))
-        answer = {}
+        answer: dict[Scope, Floats] = {}
         for parent, names in self.leaves.items():
             likelihood = np.ones((self.net.variables[parent].n_states, len(self.codes)))
             for name in names:
                 leaf_likelihoods(self._column(name), tables[name], likelihood, log_scale)
-            answer[parent] = likelihood
+            answer[(parent,)] = likelihood
         return answer, log_scale
 
     def _column(self, name: str) -> npt.NDArray[np.int32]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.inference.triangulation import Triangulation, triangulate
+from consilience.inference.triangulation import Triangulation, interaction, triangulate
 
 __all__ = ["LogElimination", "LogFactor", "eliminate_logs", "shape_of_logs"]
 
@@ -54,11 +54,7 @@ def shape_of_logs(
     copies: int = 2,
 ) -> Triangulation:
     """How factors over these variables would be eliminated, ``last`` and ``kept`` at the end."""
-    neighbors: dict[str, dict[str, None]] = {}
-    for names in (*scopes, kept):
-        for name in names:
-            neighbors.setdefault(name, {}).update(dict.fromkeys(names))
-    graph = {name: tuple(o for o in others if o != name) for name, others in neighbors.items()}
+    graph = interaction((*scopes, kept))
     return triangulate(graph, n_states, last=(*last, *kept), copies=copies)
 
 

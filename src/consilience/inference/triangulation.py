@@ -11,7 +11,7 @@ with its parent is a prefix.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from consilience import _check
 from consilience.errors import MemoryLimitError
 from consilience.kernels.ordering import FILL, WEIGHT, WEIGHTED_FILL, greedy_order
 
-__all__ = ["Cost", "Triangulation", "triangulate"]
+__all__ = ["Cost", "Triangulation", "interaction", "triangulate"]
 
 TRIES = ((1e5, 1), (2e7, 2), (math.inf, 24))
 """Cells of the best tree so far, and how many tries of each cost are worth it."""
@@ -91,6 +91,20 @@ class Triangulation:
     cost: Cost
 
 
+def interaction(
+    scopes: Iterable[Sequence[str]], names: Iterable[str] = ()
+) -> dict[str, tuple[str, ...]]:
+    """The graph in which two variables are neighbors if a scope has both.
+
+    ``names`` come first, in their order, whether a scope has them or not.
+    """
+    neighbors: dict[str, dict[str, None]] = {name: {} for name in names}
+    for scope in scopes:
+        for name in scope:
+            neighbors.setdefault(name, {}).update(dict.fromkeys(scope))
+    return {name: tuple(o for o in others if o != name) for name, others in neighbors.items()}
+
+
 def triangulate(
     neighbors: Mapping[str, Sequence[str]],
     n_states: Mapping[str, int],
@@ -121,6 +135,8 @@ def _best_order(
     neighbors: Mapping[str, Sequence[str]], n_states: Mapping[str, int], last: frozenset[str]
 ) -> npt.NDArray[np.int64]:
     names = list(neighbors)
+    if not names:
+        return np.zeros(0, np.int64)
     adjacency = _adjacency(neighbors)
     log_sizes = np.log([float(n_states[name]) for name in names])
     group = np.array([name in last for name in names], np.int64)

@@ -30,6 +30,7 @@ from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
 __all__ = [
+    "Likely",
     "TreeArrays",
     "collect",
     "distribute",
@@ -69,15 +70,27 @@ class TreeArrays(NamedTuple):
     next_child: Integers
 
 
+class Likely(NamedTuple):
+    """Likelihoods over sets of variables, a number for each joint state and row.
+
+    Likelihood ``k`` is ``values[start[k]:]``, over the variables ``axes[first[k]:first[k + 1]]``
+    (row-major over the states that are left of them, rows innermost), and enters in ``clique[k]``,
+    which holds them all.
+    """
+
+    clique: Integers
+    axes: Integers
+    first: Integers
+    start: Integers
+    values: Floats
+
+
 @kernel
 def collect(
     tree: TreeArrays,
     sizes: Sizes,
     states: Sizes,
-    likely_variable: Integers,
-    likely_start: Integers,
-    likelihood: Floats,
-    home: Integers,
+    likely: Likely,
     n_rows: int,
     table_start: Integers,
     tables: Floats,
@@ -90,24 +103,23 @@ def collect(
     """Fill tables, messages and the log probability of the evidence of each row.
 
     ``sizes[v]`` is 1 where a variable is observed in state ``states[v]`` in all rows, else its
-    number of states. Further evidence about variable ``likely_variable[k]`` is a likelihood of each
-    state and row, ``likelihood[likely_start[k]:]``; it enters in the variable's ``home`` clique.
-    ``table_start`` may be all zeros if only messages are wanted: cliques then share one table. A
-    row whose evidence is impossible has minus infinity.
+    number of states; further evidence is in ``likely``. ``table_start`` may be all zeros if only
+    messages are wanted: cliques then share one table. A row whose evidence is impossible has minus
+    infinity.
     """
     n_cliques = len(tree.parent)
     first = np.zeros(n_cliques + 1, np.int64)  # likelihoods by clique, as a counting sort
-    for k in range(len(likely_variable)):
-        first[home[likely_variable[k]] + 1] += 1
+    for c in likely.clique:
+        first[c + 1] += 1
     for c in range(n_cliques):
         first[c + 1] += first[c]
     slot = first.copy()
-    by_clique = np.empty(len(likely_variable), np.int64)
-    for k in range(len(likely_variable)):
-        c = home[likely_variable[k]]
+    by_clique = np.empty(len(likely.clique), np.int64)
+    for k in range(len(likely.clique)):
+        c = likely.clique[k]
         by_clique[slot[c]] = k
         slot[c] += 1
-    largest = np.empty(n_rows)
+    largest, rows = np.empty(n_rows), np.uint64(n_rows)
     for b in range(n_rows):
         log_evidence[b] = 0.0
     for c in range(n_cliques):
@@ -124,9 +136,11 @@ def collect(
             child = tree.next_child[child]
         n_cells = _n_cells(tree.start, tree.axes, c, sizes)
         for i in range(first[c], first[c + 1]):
-            v = likely_variable[by_clique[i]]
-            k = _variable_axes(tree.start, tree.axes, c, sizes, np.uint64(n_rows), v, work)
-            _multiply(tables, t0, work, k, likelihood, np.uint64(likely_start[by_clique[i]]))
+            one = by_clique[i]
+            k = _likely_axes(
+                tree.start, tree.axes, likely.axes, likely.first, one, c, sizes, rows, work
+            )
+            _multiply(tables, t0, work, k, likely.values, np.uint64(likely.start[one]))
             if n_factors > FEW_FACTORS:
                 _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
         child = tree.first_child[c]
@@ -356,13 +370,26 @@ def _potential_offset(
 
 
 @inner
-def _variable_axes(
-    start: Integers, axes: Integers, c: int, sizes: Sizes, n_rows: np.uint64, v: int, work: Sizes
+def _likely_axes(
+    start: Integers,
+    axes: Integers,
+    likely_axes: Integers,
+    likely_first: Integers,
+    one: int,
+    c: int,
+    sizes: Sizes,
+    n_rows: np.uint64,
+    work: Sizes,
 ) -> int:
+    """Axes of a clique's table with their strides in a likelihood over some of its variables."""
     k = 0
     for i in range(start[c], start[c + 1]):
-        u = axes[i]
-        k = _push(work, k, sizes[u], n_rows if u == v else np.uint64(0))
+        stride, step = np.uint64(0), n_rows
+        for j in range(likely_first[one + 1] - 1, likely_first[one] - 1, -1):
+            if likely_axes[j] == axes[i]:
+                stride = step
+            step *= sizes[likely_axes[j]]
+        k = _push(work, k, sizes[axes[i]], stride)
     return _push(work, k, n_rows, np.uint64(1))
 
 
