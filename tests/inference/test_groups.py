@@ -114,7 +114,7 @@ def test_a_likelihood_over_a_set_is_a_child_of_it_that_was_seen(monkeypatch, cos
         assert log_evidence[i] == pytest.approx(cs.log_probability(grown, given), abs=1e-11)
         both = grown.query(list(scope), given=given).values
         np.testing.assert_allclose(belief[scope][..., i], both, atol=1e-12)
-        total += grown.query(list((*net["y"].parents, "y")), given=given).values
+        total += grown.query([*net["y"].parents, "y"], given=given).values
     np.testing.assert_allclose(counts["y"], total, atol=1e-10)
 
 
