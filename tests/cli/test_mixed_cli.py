@@ -213,8 +213,13 @@ def test_states_given_numbers_have_a_probability(folder):
     assert "log density(states, given)" in shown
 
 
-def test_values_have_no_next_best(folder):
-    assert "'age' is continuous" in refused("mpe", folder / "model.json", "-k", 2)
+def test_values_stand_beside_the_next_best_states(folder):
+    found = passed("mpe", folder / "model.json", "-k", 2)
+    assert "The next best" in found
+    assert "bp" in found
+
+
+def test_the_most_probable_states_are_not_asked_of_values(folder):
     assert "'bp' is continuous" in refused("mpe", folder / "model.json", "--map", "bp")
 
 

@@ -376,10 +376,34 @@ def test_what_is_done_for_states_only_refuses_values():
     net = clinic()
     with pytest.raises(InputError, match="map: 'bp' is continuous"):
         net.map(["bp"])
-    with pytest.raises(ModelError, match="most_probable: node 'bp' is continuous"):
-        cs.most_probable(net, 2)
     with pytest.raises(ModelError, match="expected_counts: node 'bp' is continuous"):
         cs.expected_counts(net, net.sample(5, seed=1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_most_probable_explanations_equal_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    net = random_mixed(rng, 6)
+    given = random_evidence(rng, net, drawn_row(net, seed), share=0.3)
+    found = enumerated(net, given)
+    hidden = [i for i, name in enumerate(found["continuous"]) if name not in given]
+    best = []
+    for codes, log, mean, covariance in zip(
+        *(found[key] for key in ("states", "log_weights", "means", "covariances")), strict=True
+    ):
+        spread = np.linalg.slogdet(2 * np.pi * covariance[np.ix_(hidden, hidden)])[1]
+        values = {found["continuous"][i]: mean[i] for i in hidden}
+        best.append((log - 0.5 * spread, codes, values))
+    best.sort(key=lambda one: -one[0])
+    answer = cs.most_probable(net, 3, given)
+    assert len(answer) == min(3, len(best))
+    for one, (log, codes, values) in zip(answer, best, strict=False):
+        assert one.log_probability == pytest.approx(log, abs=1e-9)
+        for name, code in zip(found["discrete"], codes, strict=True):
+            if name in one:
+                assert one[name] == net.variables[name].states[code]
+        for name, value in values.items():
+            assert one[name] == pytest.approx(value, abs=1e-8)
 
 
 def test_what_a_question_takes_is_known_beforehand():

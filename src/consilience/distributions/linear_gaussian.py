@@ -15,6 +15,7 @@ are qualitative and some quantitative. Annals of Statistics 17.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,11 @@ from consilience.distributions.categorical import Posterior
 from consilience.distributions.families import check_names, kinds
 from consilience.errors import ModelError
 
-__all__ = ["LinearGaussian"]
+__all__ = ["LOG_ROOT_2PI", "MATCHES", "LinearGaussian"]
+
+LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+MATCHES = 1e-9
+"""Relative difference up to which a value is the one determined."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +138,26 @@ class LinearGaussian:
         """
         slopes = self.coefficients.reshape(self.intercept.size, -1)[states]
         return np.asarray(self.intercept.ravel()[states] + (slopes * values).sum(axis=1))
+
+    def log_densities(self, states: Integers, values: Floats, child: Floats) -> Floats:
+        """Log density of the child in each row; where the sd is zero, of a point mass.
+
+        A value that is the one determined, but for rounding, has the log probability 0, any other
+        one minus infinity. ``states`` and ``values`` are those of :meth:`means`.
+        """
+        mean, sd = self.means(states, values), self.sd.ravel()[states]
+        away = child - mean
+        is_spread = sd > 0
+        safe = np.where(is_spread, sd, 1.0)
+        with np.errstate(over="ignore"):  # a value too far out for a float is impossible
+            log = -0.5 * (away / safe) ** 2 - np.log(safe) - LOG_ROOT_2PI
+        if is_spread.all():
+            return np.asarray(log)
+        slopes = self.coefficients.reshape(self.intercept.size, -1)[states]
+        size = np.abs(child) + np.abs(self.intercept.ravel()[states])
+        size = size + np.abs(slopes * values).sum(axis=1)
+        matched = np.where(np.abs(away) <= MATCHES * size, 0.0, -np.inf)
+        return np.where(is_spread, log, matched)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)

@@ -6,11 +6,12 @@ For a row in which the whole Markov blanket of the target is known nothing else 
 
 and if the blanket has fewer joint states than there are rows, this is done once for each of them.
 All other rows, equal ones once, go through the junction tree together, a block at a time, with the
-rows as the innermost axis; a missing value has the likelihood one for every state. Rows that agree
-about a variable, such as the source, go without its axis where that pays (``groups.py``). Only the
-first pass is needed, since the target is eliminated last. Nodes that lead neither to the target nor
-to a recorded column are left out first. Networks with continuous nodes are answered by
-:mod:`consilience.inference.mixed_batch`.
+rows as the innermost axis; a missing value has the likelihood one for every state, and what is
+known about continuous nodes are likelihoods over sets (:mod:`consilience.inference.sets`). Rows
+that agree about a variable, such as the source, go without its axis where that pays
+(``groups.py``). Only the first pass is needed, since the target is eliminated last. Nodes that lead
+neither to the target nor to a recorded column are left out first. Rows that must be estimated, or
+whose densities no float holds, are questions of their own.
 """
 
 from __future__ import annotations
@@ -22,19 +23,27 @@ from functools import reduce
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Codes, Column, Floats, Integers
+from consilience._typing import Bools, Codes, Column, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
-from consilience.inference.evidence import names_of
+from consilience.inference.beliefs import Estimate, belief, log_evidence
+from consilience.inference.evidence import Evidence, Scope, names_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
 from consilience.inference.known_sources import source_codes
-from consilience.inference.mixed_batch import mixed_log_likelihood, mixed_posteriors
+from consilience.inference.sets import RowSets, sets_of_rows
+from consilience.inference.solving import SAFE
+from consilience.network.factor import Factor
+from consilience.network.mixture import Mixture
 from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
 
-__all__ = ["expected_counts", "log_likelihood", "network_codes", "posteriors"]
+__all__ = ["expected_counts", "log_likelihood", "network_codes", "network_columns", "posteriors"]
+
+ROWS_AT_A_TIME = 1 << 15
+"""Of a network with continuous nodes, whose likelihoods are held for all states."""
+FEWER_DRAWS = 2_000  # for each row that must be estimated
 
 
 def posteriors(
@@ -63,25 +72,17 @@ def posteriors(
     """
     _check.known("node", names_of(target), net.variables)
     _check_columns(net, table, [target])
-    if not net.is_discrete:
-        return mixed_posteriors(
-            net, _mixed_columns(net, table, [target]), table.n_rows, target, memory_limit
-        )
-    columns = network_codes(net, table, without=(target,))
-    blanket = net.dag.markov_blanket(target)
-    answer = np.zeros((table.n_rows, net.variables[target].n_states))
-    is_covered = np.full(table.n_rows, all(name in columns for name in blanket))
-    for name in blanket & set(columns):
-        is_covered &= columns[name] >= 0
+    columns = network_columns(net, table, without=(target,))
+    width = 2 if net.variables[target].is_continuous else net.variables[target].n_states
+    answer = np.zeros((table.n_rows, width))
+    is_covered = _has_blanket(net, columns, table.n_rows, target)
     covered, others = np.flatnonzero(is_covered), np.flatnonzero(~is_covered)
     if covered.size:
-        known = {name: columns[name] for name in columns if name in blanket}
+        known = {n: columns[n] for n in columns if n in net.dag.markov_blanket(target)}
         answer[covered] = _by_blanket(net, target, _rows(known, covered), len(covered))
-    if others.size:
-        part = _relevant(net, [target, *columns])
-        tree = JunctionTree.of(part, last=[target], memory_limit=memory_limit)
-        batch, ranks = _each_once(tree, _rows(columns, others), len(others))
-        answer[others] = batch.posteriors(target)[ranks]
+    for rows in _parts(net, others):
+        part = _Rows.of(net, _rows(columns, rows), len(rows), target, memory_limit)
+        answer[rows] = part.posteriors(target, rows)
     return answer
 
 
@@ -96,21 +97,166 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
     logistic nodes unknown are estimated, each by 2,000 draws from the same seed.
     """
     _check_columns(net, table, [])
-    if not net.is_discrete:
-        return mixed_log_likelihood(net, _mixed_columns(net, table), table.n_rows, memory_limit)
-    columns = network_codes(net, table)
-    is_complete = np.full(table.n_rows, len(columns) == len(net.tables))
-    for column in columns.values():
-        is_complete &= column >= 0
+    columns = network_columns(net, table)
+    is_complete = np.full(table.n_rows, all(name in columns for name in net.variables))
+    for name, column in columns.items():
+        is_complete &= _is_known(net, name, column)
     complete, others = np.flatnonzero(is_complete), np.flatnonzero(~is_complete)
     answer = np.zeros(table.n_rows)
     if complete.size:
-        answer[complete] = _of_complete_rows(net, _rows(columns, complete))
-    if others.size and columns:
-        tree = JunctionTree.of(_relevant(net, list(columns)), memory_limit=memory_limit)
-        batch, ranks = _each_once(tree, _rows(columns, others), len(others))
-        answer[others] = batch.log_evidence()[ranks]
+        answer[complete] = _of_complete_rows(net, _rows(columns, complete), len(complete))
+    if columns:
+        for rows in _parts(net, others):
+            part = _Rows.of(net, _rows(columns, rows), len(rows), None, memory_limit)
+            answer[rows] = part.log_likelihood()
     return answer
+
+
+def _parts(net: Network, rows: Integers) -> list[Integers]:
+    """The rows, not too many at a time where likelihoods of all states are held."""
+    if not rows.size:
+        return []
+    is_large = bool(net.regressions or net.logistic) and len(rows) > ROWS_AT_A_TIME
+    return np.array_split(rows, -(-len(rows) // ROWS_AT_A_TIME)) if is_large else [rows]
+
+
+class _Rows:
+    """Rows of a table for one network: a batch of those that differ, and those done one by one."""
+
+    def __init__(
+        self,
+        net: Network,
+        columns: Mapping[str, Column],
+        sets: RowSets,
+        batch: Batch,
+        ranks: Integers,
+        memory_limit: float,
+    ) -> None:
+        self._net, self._columns, self._sets = net, columns, sets
+        self._batch, self._ranks, self._memory_limit = batch, ranks, memory_limit
+
+    @classmethod
+    def of(
+        cls,
+        net: Network,
+        columns: Mapping[str, Column],
+        n_rows: int,
+        target: str | None,
+        memory_limit: float,
+    ) -> _Rows:
+        asked = [] if target is None else [target]
+        continuous = target if target in net.regressions else None
+        sets = sets_of_rows(net, columns, n_rows, continuous, memory_limit=memory_limit)
+        part = _relevant(net, [*asked, *columns])
+        last = [name for name in asked if name not in net.regressions]
+        tree = JunctionTree.of(
+            part, last=last, scopes=tuple(sets.likelihoods), memory_limit=memory_limit
+        )
+        codes = {n: c for n, c in columns.items() if n in tree.index}
+        if sets.likelihoods:
+            each: Integers = np.arange(n_rows)
+            return cls(
+                net, columns, sets, Batch(tree, codes, n_rows, sets.likelihoods), each, memory_limit
+            )
+        batch, ranks = _each_once(tree, codes, n_rows)
+        return cls(net, columns, sets, batch, ranks, memory_limit)
+
+    def log_likelihood(self) -> Floats:
+        found = self._batch.log_evidence()[self._ranks]
+        answer = found + self._sets.log_scale
+        for row in np.flatnonzero(self._alone(found)):
+            answer[row] = log_evidence(
+                self._net, self._evidence(int(row)), self._memory_limit, _few()
+            )
+        return answer
+
+    def posteriors(self, target: str, places: Integers) -> Floats:
+        """P(target | row); mean and sd if it is continuous."""
+        if target in self._net.regressions:
+            return self._moments(target, places)
+        answer, log_evidence_of = self._batch.posteriors(target)
+        answer, found = answer[self._ranks], log_evidence_of[self._ranks]
+        answer[np.isneginf(self._sets.log_scale)] = 0.0
+        for row in np.flatnonzero(self._alone(found)):
+            answer[row] = self._estimated(target, int(row))
+        return answer
+
+    def _moments(self, target: str, places: Integers) -> Floats:
+        """Mean and sd of a continuous target in each row."""
+        sets, n_rows = self._sets, len(places)
+        scopes = {
+            scope: np.zeros((*(self._net.variables[n].n_states for n in scope), self._batch.n_rows))
+            for scope in sets.likelihoods
+        }
+        log = self._batch.beliefs(scopes)[self._ranks]
+        is_alone = self._alone(log)
+        _refuse_impossible_rows(places, (log + sets.log_scale == -np.inf) & ~is_alone, target)
+        answer = np.zeros((n_rows, 2))
+        for rows, one in sets.asked:
+            weights = _weights(scopes, one.free, self._ranks[rows])
+            means, variances = one.means[..., 0], one.variances[..., 0]
+            mean = (weights * means).sum(axis=1)
+            variance = (weights * (variances + (means - mean[:, None]) ** 2)).sum(axis=1)
+            answer[rows] = np.stack(np.broadcast_arrays(mean, np.sqrt(variance)), axis=-1)
+        for row in np.flatnonzero(is_alone):
+            try:
+                answer[row] = self._estimated(target, int(row))
+            except ImpossibleEvidenceError:
+                _refuse_impossible_rows(places, np.arange(n_rows) == row, target)
+        return answer
+
+    def _alone(self, log: Floats) -> Bools:
+        """The rows that are questions of their own, given the scaled log evidence of all."""
+        sets = self._sets
+        return sets.is_open | sets.needs_logs | (sets.is_cut & ~(log > SAFE))
+
+    def _evidence(self, row: int) -> Evidence:
+        known, values = {}, {}
+        for name, column in self._columns.items():
+            if _is_known(self._net, name, column[row]):
+                if self._net.variables[name].is_continuous:
+                    values[name] = float(column[row])
+                else:
+                    known[name] = int(column[row])
+        return Evidence(known, {}, {}, values=values)
+
+    def _estimated(self, target: str, row: int) -> Floats:
+        try:
+            found = belief(self._net, [target], self._evidence(row), self._memory_limit, _few())
+        except ImpossibleEvidenceError:
+            if self._net.variables[target].is_continuous:
+                raise
+            return np.zeros(self._net.variables[target].n_states)
+        if isinstance(found, Factor):
+            return found.values
+        if isinstance(found, Mixture):
+            return np.array([found.mean, found.sd])
+        raise TypeError("one target has one kind.")
+
+
+def _few() -> Estimate:
+    return Estimate(FEWER_DRAWS, fewest=0.0)  # one row of a table must not stop all others
+
+
+def _weights(beliefs: Mapping[Scope, Floats], names: Scope, rows: Integers) -> Floats:
+    """Posterior of the joint states of some nodes in some rows, shape (rows, joint states)."""
+    if not names:
+        return np.ones((len(rows), 1))
+    scope = next(scope for scope in beliefs if set(names) <= set(scope))
+    others = tuple(i for i, name in enumerate(scope) if name not in names)
+    kept = [name for name in scope if name in names]
+    found = beliefs[scope][..., rows].sum(axis=others)
+    return found.transpose(-1, *(kept.index(name) for name in names)).reshape(len(rows), -1)
+
+
+def _refuse_impossible_rows(places: Integers, is_impossible: Bools, target: str) -> None:
+    if is_impossible.any():
+        row = int(places[is_impossible].min()) + 1
+        raise ImpossibleEvidenceError(
+            f"row {row} has probability zero under the network, so that {target!r} has no mean "
+            "given it.",
+            row=row,
+        )
 
 
 def expected_counts(
@@ -160,25 +306,20 @@ def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> N
 
 
 def network_codes(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
-    """Codes of the nodes that the table records, in the states of the network."""
+    """Codes of the discrete nodes that the table records, in the states of the network."""
     return {
         name: (source_codes if name == net.source else aligned_codes)(table, variable)
         for name, variable in net.variables.items()
-        if name in table.schema and name not in without
+        if name in table.schema and name not in without and not variable.is_continuous
     }
 
 
-def _mixed_columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Column]:
+def network_columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Column]:
     """Codes of the discrete and values of the continuous nodes that the table records."""
-    columns: dict[str, Column] = {}
-    for name, variable in net.variables.items():
-        if name not in table.schema or name in without:
-            continue
-        if variable.is_continuous:
+    columns: dict[str, Column] = {**network_codes(net, table, without)}
+    for name in net.regressions:
+        if name in table.schema and name not in without:
             columns[name] = _values(table, name)
-        else:
-            read = source_codes if name == net.source else aligned_codes
-            columns[name] = read(table, variable)
     return columns
 
 
@@ -193,30 +334,47 @@ def _values(table: Table, name: str) -> Floats:
     return table.column(name)
 
 
-def _rows(columns: Mapping[str, Codes], rows: Integers) -> dict[str, Codes]:
-    return {name: column[rows] for name, column in columns.items()}
+def _rows(columns: Mapping[str, Column], rows: Integers) -> dict[str, Column]:
+    n_rows = len(next(iter(columns.values()), ()))
+    return {name: c if len(rows) == n_rows else c[rows] for name, c in columns.items()}
+
+
+def _is_known(net: Network, name: str, column: Column) -> Bools:
+    return np.asarray(~np.isnan(column) if net.variables[name].is_continuous else column >= 0)
+
+
+def _has_blanket(net: Network, columns: Mapping[str, Column], n_rows: int, target: str) -> Bools:
+    """The rows that know the whole Markov blanket of a discrete target."""
+    blanket = net.dag.markov_blanket(target)
+    is_covered = np.full(
+        n_rows, target not in net.regressions and all(name in columns for name in blanket)
+    )
+    for name in blanket & set(columns):
+        is_covered &= _is_known(net, name, columns[name])
+    return is_covered
 
 
 def _relevant(net: Network, names: Sequence[str]) -> Network:
     """The network of these nodes and their ancestors."""
     kept = {*names, *net.dag.ancestors(names)}
-    if len(kept) == len(net.tables):
+    if len(kept) == len(net.distributions):
         return net
-    return Network.of([local for name, local in net.tables.items() if name in kept])
+    return Network.of([local for name, local in net.distributions.items() if name in kept])
 
 
-def _by_blanket(net: Network, target: str, blanket: Mapping[str, Codes], n_rows: int) -> Floats:
+def _by_blanket(net: Network, target: str, blanket: Mapping[str, Column], n_rows: int) -> Floats:
     """Posteriors by the states of the blanket: of each joint state once, if there are fewer."""
-    sizes = [net.variables[name].n_states for name in blanket]
+    is_discrete = not any(net.variables[name].is_continuous for name in blanket)
+    sizes = [net.variables[name].n_states for name in blanket] if is_discrete else []
     n_joint = math.prod(sizes)
-    if not blanket or n_joint > n_rows:
+    if not blanket or not is_discrete or n_joint > n_rows:
         return _given_blanket(net, target, blanket)
     states = np.array(np.unravel_index(np.arange(n_joint), sizes), np.int32)
     each = _given_blanket(net, target, dict(zip(blanket, states, strict=True)))
     return each[_joint_code(net, list(blanket), blanket)]
 
 
-def _given_blanket(net: Network, target: str, columns: Mapping[str, Codes]) -> Floats:
+def _given_blanket(net: Network, target: str, columns: Mapping[str, Column]) -> Floats:
     families = [target, *net.dag.children(target)]
     log_weight = reduce(np.add, (_log_rows(net, name, target, columns) for name in families))
     largest = log_weight.max(axis=1, keepdims=True)
@@ -225,8 +383,15 @@ def _given_blanket(net: Network, target: str, columns: Mapping[str, Codes]) -> F
     return np.divide(weight, total, out=weight, where=total > 0)
 
 
-def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Codes]) -> Floats:
-    """Log of a family's table at each row's states, for every state of the target."""
+def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Column]) -> Floats:
+    """Log of a family's probability or density in each row, for every state of the target."""
+    if name not in net.tables:
+        n = len(next(iter(columns.values())))
+        each = [
+            _log_family(net, name, {**columns, target: np.full(n, state)})
+            for state in range(net.variables[target].n_states)
+        ]
+        return np.stack(each, axis=1)
     axes = (*net.tables[name].parents, name)
     others = [axis for axis in axes if axis != target]
     with np.errstate(divide="ignore"):
@@ -235,16 +400,31 @@ def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Codes]
     return log_table.reshape(-1, log_table.shape[-1])[code]
 
 
-def _of_complete_rows(net: Network, columns: Mapping[str, Codes]) -> Floats:
-    total = np.zeros(len(next(iter(columns.values()))))
-    for name, local in net.tables.items():
-        with np.errstate(divide="ignore"):
-            log_table = np.log(local.table.ravel())
-        total += log_table[_joint_code(net, (*local.parents, name), columns)]
+def _of_complete_rows(net: Network, columns: Mapping[str, Column], n_rows: int) -> Floats:
+    total = np.zeros(n_rows)
+    for name in net.distributions:
+        total += _log_family(net, name, columns)
     return total
 
 
-def _joint_code(net: Network, names: Sequence[str], columns: Mapping[str, Codes]) -> Integers:
+def _log_family(net: Network, name: str, columns: Mapping[str, Column]) -> Floats:
+    """Log probability or density of a node in rows that know it and its parents."""
+    local = net.distributions[name]
+    if name in net.tables:
+        with np.errstate(divide="ignore"):
+            log_table = np.log(net.tables[name].table.ravel())
+        return log_table[_joint_code(net, (*local.parents, name), columns)]
+    discrete = [v.name for v in local.given if not v.is_continuous]
+    states = _joint_code(net, discrete, columns)
+    parents = [columns[v.name] for v in local.given if v.is_continuous]
+    values = np.stack(parents, axis=1) if parents else np.zeros((1, 0))
+    if name in net.regressions:
+        return net.regressions[name].log_densities(states, values, columns[name])
+    log = net.logistic[name].log_probabilities(states, values)
+    return log[np.arange(len(log)), columns[name]]
+
+
+def _joint_code(net: Network, names: Sequence[str], columns: Mapping[str, Column]) -> Integers:
     n_rows = len(next(iter(columns.values()))) if columns else 1
     code = np.zeros(n_rows, np.int64)
     for name in names:
@@ -258,4 +438,4 @@ def _each_once(
     """A batch of the rows that differ, and for each row which of them is its like."""
     coded = ((column, tree.n_states[name]) for name, column in columns.items())
     first, ranks = rows_alike(coded, n_rows)
-    return Batch(tree, _rows(columns, first), len(first)), ranks
+    return Batch(tree, {n: c[first] for n, c in columns.items()}, len(first)), ranks

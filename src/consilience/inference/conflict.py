@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 from typing import NoReturn
 
 from consilience import _check
 from consilience.errors import ImpossibleEvidenceError
-from consilience.inference.elimination import log_evidence
 from consilience.inference.evidence import Evidence
-from consilience.inference.mixed import families_of, is_possible
 from consilience.inference.rows import rows_of
+from consilience.inference.solving import families_of, is_possible
 from consilience.network.network import Network
 
 __all__ = ["refuse_impossible"]
@@ -36,8 +34,6 @@ def _conflict(net: Network, evidence: Evidence, memory_limit: float) -> tuple[st
     names = evidence.names
 
     def is_impossible(part: tuple[str, ...]) -> bool:
-        if net.is_discrete:
-            return log_evidence(net, evidence.only(part), memory_limit) == -math.inf
         rows = rows_of(net, evidence.only(part))
         families = families_of(net, rows.names, rows.observed, ()).every
         return not is_possible(net, rows, families, memory_limit=memory_limit)

@@ -66,7 +66,7 @@ class Evidence:
 
     ``exp(log_scale)`` is the factor by which the likelihoods were made smaller; ``values`` are
     those of continuous variables, and ``sets`` likelihoods over several variables at once, none of
-    them known.
+    them known; ``is_cut`` says that entries of these were too small for a float.
     """
 
     known: Mapping[str, int]
@@ -75,6 +75,7 @@ class Evidence:
     log_scale: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
     sets: Mapping[Scope, Floats] = field(default_factory=dict)
+    is_cut: bool = False
 
     def __post_init__(self) -> None:
         _freeze.own(self)

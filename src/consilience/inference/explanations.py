@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -26,11 +26,11 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience.errors import InputError
 from consilience.inference.conflict import refuse_impossible
-from consilience.inference.elimination import eliminate, factors_of, shape_of
 from consilience.inference.evidence import Evidence, evidence_of, names_of
-from consilience.inference.mixed_queries import mixed_most_probable
+from consilience.inference.rows import Rows, constants, rows_of
 from consilience.inference.soft import hardened
-from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
+from consilience.inference.solving import Best, best_states, families_of, open_logistic
+from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["Explanation", "map_states", "most_probable", "mpe"]
 
@@ -65,9 +65,7 @@ def mpe(
 ) -> Explanation:
     """The most probable states, and values, of all variables that are not known."""
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    if not net.is_discrete:
-        return _told(net, *mixed_most_probable(net, None, evidence, memory_limit))
-    return _told(net, *_best(net, list(net.variables), evidence, memory_limit))
+    return _told(net, evidence, _best(net, None, evidence, memory_limit))
 
 
 def map_states(
@@ -93,9 +91,8 @@ def map_states(
             raise InputError(
                 f"map: {name!r} must be asked for once and must not be given.", variable=name
             )
-    if not net.is_discrete:
-        return _told(net, *mixed_most_probable(net, asked, evidence, memory_limit))
-    return _told(net, *_best(net, asked, evidence, memory_limit))
+    found = _best(net, asked, evidence, memory_limit)
+    return Explanation(_states(net, {n: found.codes[n] for n in asked}), found.log_probability)
 
 
 def most_probable(
@@ -105,23 +102,26 @@ def most_probable(
     *,
     memory_limit: float = MEMORY_LIMIT,
 ) -> list[Explanation]:
-    """The k most probable explanations, best first; fewer if fewer are possible."""
-    discrete_only("most_probable", net)
+    """The k most probable explanations, best first; fewer if fewer are possible.
+
+    Two explanations differ in the state of a discrete variable; continuous ones have their most
+    probable values given the states.
+    """
     _check.whole("most_probable", at_least=1, k=k)
     start = hardened(net, evidence_of(net.variables, given), memory_limit)
-    names, ticket = list(net.variables), count()
-    free = [name for name in names if name not in start.known]
-    codes, log_probability = _best(net, names, start, memory_limit)
-    frontier = [(-log_probability, next(ticket), codes, start, 0)]
+    ticket = count()
+    free = [n for n, v in net.variables.items() if n not in start.known and not v.is_continuous]
+    best = _best(net, None, start, memory_limit)
+    frontier = [(-best.log_probability, next(ticket), best, start, 0)]
     found: list[Explanation] = []
     while frontier and len(found) < k:
-        minus, _, codes, evidence, first = heapq.heappop(frontier)
-        found.append(_told(net, codes, -minus))
+        _, _, best, evidence, first = heapq.heappop(frontier)
+        codes = {n: best.codes.get(n, evidence.known.get(n, 0)) for n in free}
+        found.append(_told(net, start, Best(codes, best.values, best.log_probability)))
         for part, position in _parts(net, free, codes, evidence, first):
-            best, log_probability = _best(net, names, part, memory_limit, may_fail=True)
-            if log_probability > -math.inf:
-                fixed = {name: codes[name] for name in free[:position]}
-                entry = (-log_probability, next(ticket), {**fixed, **best}, part, position)
+            other = _found(net, None, part, memory_limit)
+            if other.log_probability > -math.inf:
+                entry = (-other.log_probability, next(ticket), other, part, position)
                 heapq.heappush(frontier, entry)
     return found
 
@@ -139,38 +139,52 @@ def _parts(
             fixed = {other: codes[other] for other in free[:position]}
             likelihoods = {**evidence.likelihoods, name: vector}
             known = {**evidence.known, **fixed}
-            yield Evidence(known, likelihoods, {}, evidence.log_scale), position
+            yield replace(evidence, known=known, likelihoods=likelihoods), position
 
 
 def _best(
-    net: Network,
-    names: Sequence[str],
-    evidence: Evidence,
-    memory_limit: float,
-    *,
-    may_fail: bool = False,
-) -> tuple[dict[str, int], float]:
-    """Codes of the most probable joint state of the free names, and its log probability."""
-    free = [name for name in names if name not in evidence.known]
-    factors = factors_of(net, evidence, names)
-    shape = shape_of(net, factors, last=free)
-    shape.cost.check(memory_limit)
-    found = eliminate(factors, shape.order, maximize=free)
-    if found.log_scale == -math.inf:
-        if may_fail:
-            return {}, -math.inf
+    net: Network, asked: Sequence[str] | None, evidence: Evidence, memory_limit: float
+) -> Best:
+    """The most probable states, and values, of what is asked for, or of everything."""
+    found = _found(net, asked, evidence, memory_limit)
+    if found.log_probability == -math.inf:
         refuse_impossible(net, evidence, memory_limit)
-    codes: dict[str, int] = {}
-    for table in reversed(found.maximized):
-        row = table.values[tuple(codes[name] for name in table.names[:-1])]
-        codes[table.names[-1]] = int(row.argmax())
-    return {name: codes[name] for name in free}, found.log_scale + evidence.log_scale
+    return found
 
 
-def _told(net: Network, codes: Mapping[str, Any], log_probability: float) -> Explanation:
-    states = {
-        name: code if variable.is_continuous else variable.discrete_states[code]
-        for name, code in codes.items()
-        for variable in [net.variables[name]]
-    }
-    return Explanation(states, log_probability)
+def _found(
+    net: Network, asked: Sequence[str] | None, evidence: Evidence, memory_limit: float
+) -> Best:
+    rows = rows_of(net, evidence)
+    _refuse_open(net, asked, rows)
+    found = best_states(net, rows, asked, memory_limit=memory_limit)
+    return Best(found.codes, found.values, found.log_probability + evidence.log_scale)
+
+
+def _refuse_open(net: Network, asked: Sequence[str] | None, rows: Rows) -> None:
+    if not net.logistic:
+        return
+    every = (
+        net.variables if asked is None else families_of(net, rows.names, rows.observed, asked).every
+    )
+    for name in open_logistic(net, tuple(every), rows.values):
+        unknown = [p for p in net.dag.parents(name) if net.variables[p].is_continuous]
+        unknown = [p for p in unknown if p not in rows.values]
+        raise InputError(
+            f"the most probable states cannot be found exactly: {name!r} is a logistic node whose "
+            f"parents {_check.listed(unknown)} are not known. Give them, or ask net.query, which "
+            "estimates.",
+            variable=name,
+        )
+
+
+def _told(net: Network, evidence: Evidence, best: Best) -> Explanation:
+    """The explanation of all nodes that are not known, in the order of the network."""
+    fixed = {n: x for n, x in constants(net).items() if n not in evidence.values}
+    every = {**_states(net, best.codes), **best.values, **fixed}
+    order = [n for n in net.variables if n in every]
+    return Explanation({n: every[n] for n in order}, best.log_probability)
+
+
+def _states(net: Network, codes: Mapping[str, int]) -> dict[str, str]:
+    return {name: net.variables[name].discrete_states[code] for name, code in codes.items()}

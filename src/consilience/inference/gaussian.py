@@ -37,15 +37,13 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats, Integers
-from consilience.distributions import LinearGaussian
+from consilience.distributions.linear_gaussian import LOG_ROOT_2PI, MATCHES, LinearGaussian
 from consilience.inference.rows import Rows, joint_code
 from consilience.network.network import Network
 
 __all__ = ["Component", "Conditional", "components", "condition"]
 
-LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 DETERMINED = 1e-10  # share of a node's sd that those before it must leave, or it counts as none
-MATCHES = 1e-9  # relative difference up to which a value is the one determined
 COPIES = 4  # arrays of the size of the largest one that are held at a time
 
 

@@ -113,10 +113,14 @@ class Batch:
         self._each_part(work)
         return answer
 
-    def posteriors(self, target: str) -> Floats:
-        """Posterior of the variable that the tree eliminates last, for each row; not observed."""
+    def posteriors(self, target: str) -> tuple[Floats, Floats]:
+        """Posterior of the variable that the tree eliminates last, and log probability, by row.
+
+        The variable is not observed.
+        """
         v, last = self.tree.index[target], len(self.tree.arrays.parent) - 1
         answer = np.empty((self.n_rows, int(self.tree.arrays.n_states[v])))
+        log = np.empty(self.n_rows)
 
         def work(row_from: int, row_to: int) -> None:
             for group, rows in self._blocks(row_from, row_to, keeps_tables=False):
@@ -127,8 +131,23 @@ class Batch:
                 answer[self._order[rows]] = np.divide(
                     weight, total, out=np.zeros_like(weight), where=is_possible
                 ).T
+                log[self._order[rows]] = log_evidence
 
         self._each_part(work)
+        return answer, log
+
+    def beliefs(self, scopes: Mapping[Scope, Floats]) -> Floats:
+        """Fill in the posteriors of scopes, shape (states..., rows); log probability of each row.
+
+        Cliques hold the scopes. A row that is impossible is all zero.
+        """
+        answer = np.empty(self.n_rows)
+        for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
+            tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
+            own = self._order[rows]
+            answer[own] = log_evidence
+            self._distribute(group, tables, messages, scales)
+            self._write(scopes, group, tables, own)
         return answer
 
     def expected_counts(
@@ -163,12 +182,7 @@ class Batch:
                 self._left(tree.tables[name], group, total)[...] += (found @ counted).reshape(
                     self._sizes(tree.tables[name], group)
                 )
-            for scope, belief in ({} if beliefs is None else beliefs).items():
-                found = self._scope(scope, group, tables, len(own))
-                belief[..., own] = 0.0
-                self._left(scope, group, belief)[..., own] = found.reshape(
-                    *self._sizes(scope, group), len(own)
-                )
+            self._write({} if beliefs is None else beliefs, group, tables, own)
         return totals, answer
 
     def upward(self) -> Iterator[Upward]:
@@ -196,6 +210,16 @@ class Batch:
 
     def _in_order(self, likelihoods: Mapping[Scope, Floats]) -> dict[Scope, Floats]:
         return {scope: one[..., self._order] for scope, one in likelihoods.items()}
+
+    def _write(
+        self, beliefs: Mapping[Scope, Floats], group: _Group, tables: Floats, own: Integers
+    ) -> None:
+        """Write the posteriors of scopes in some rows, which are in these places."""
+        for scope, belief in beliefs.items():
+            found = self._scope(scope, group, tables, len(own))
+            belief[..., own] = 0.0
+            sizes = self._sizes(scope, group)
+            self._left(scope, group, belief)[..., own] = found.reshape(*sizes, len(own))
 
     def _family(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
         """Posterior of a family in each row: shape (joint states that are left, rows)."""
@@ -295,7 +319,7 @@ class Batch:
             group, stop = self._group(number), min(int(self._ends[number + 1]), row_to)
             cells_a_row = _cells_a_row(group, keeps_tables=keeps_tables)
             bytes_a_row = 8 * (cells_a_row + int(group.message_start[-1]))
-            n = min(max(BLOCK_BYTES // bytes_a_row, 1), MOST_ROWS)
+            n = min(max(BLOCK_BYTES // max(bytes_a_row, 1), 1), MOST_ROWS)
             for first in range(row_from, stop, n):
                 yield group, slice(first, min(first + n, stop))
             row_from, number = stop, number + 1
@@ -315,7 +339,7 @@ class Batch:
 def _cells_a_row(group: _Group, *, keeps_tables: bool) -> int:
     """Cells of all tables, or of the one that the cliques share."""
     start = group.table_start
-    return int(start[-1] if keeps_tables else np.diff(start).max())
+    return int(start[-1] if keeps_tables else np.diff(start).max(initial=0))
 
 
 def _worth_grouping_by(tree: JunctionTree, observed: Integers, codes: Integers) -> Integers:

@@ -282,11 +282,12 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
     sizes, states = arrays.n_states.copy(), np.zeros_like(arrays.n_states)
     for name, code in evidence.known.items():
         sizes[tree.index[name]], states[tree.index[name]] = 1, code
-    vectors = {(name,): one for name, one in evidence.likelihoods.items()} | {**evidence.sets}
+    scopes = (*((name,) for name in evidence.likelihoods), *evidence.sets)
+    arrays_of = (*evidence.likelihoods.values(), *evidence.sets.values())
     likely = tree.likely(
-        tuple(vectors),
-        np.array([0, *accumulate(one.size for one in vectors.values())], np.int64),
-        np.concatenate([*(one.ravel() for one in vectors.values()), np.zeros(0)]),
+        scopes,
+        np.array([0, *accumulate(one.size for one in arrays_of)], np.int64),
+        np.concatenate([*(one.ravel() for one in arrays_of), np.zeros(0)]),
     )
     table_start, message_start = tree.starts(sizes)
     run = _Run(

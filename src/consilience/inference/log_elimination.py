@@ -12,15 +12,14 @@ The first axis of every factor are rows, or one entry that stands for all of the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.inference.triangulation import Triangulation, interaction, triangulate
 
-__all__ = ["LogElimination", "LogFactor", "eliminate_logs", "shape_of_logs"]
+__all__ = ["LogElimination", "LogFactor", "eliminate_logs"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,19 +42,6 @@ class LogElimination:
 
     result: LogFactor
     steps: tuple[LogFactor, ...]
-
-
-def shape_of_logs(
-    scopes: Sequence[Sequence[str]],
-    n_states: Mapping[str, int],
-    *,
-    kept: Sequence[str] = (),
-    last: Sequence[str] = (),
-    copies: int = 2,
-) -> Triangulation:
-    """How factors over these variables would be eliminated, ``last`` and ``kept`` at the end."""
-    graph = interaction((*scopes, kept))
-    return triangulate(graph, n_states, last=(*last, *kept), copies=copies)
 
 
 def eliminate_logs(

@@ -1,7 +1,4 @@
-"""Posterior distributions and probabilities: one query, all marginals, and what they cost.
-
-Networks with continuous nodes are answered by :mod:`consilience.inference.mixed_queries`.
-"""
+"""Posterior distributions and probabilities: one query, all marginals, and what they cost."""
 
 from __future__ import annotations
 
@@ -15,26 +12,19 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Seed
 from consilience.errors import InputError
+from consilience.inference.beliefs import Estimate, all_marginals, belief, log_evidence
 from consilience.inference.conflict import refuse_impossible
-from consilience.inference.elimination import (
-    connected,
-    eliminate,
-    factors_of,
-    log_evidence,
-    shape_of,
-)
 from consilience.inference.evidence import Evidence, Likelihood, Soft, evidence_of, names_of
 from consilience.inference.intervals import intervals_of
-from consilience.inference.junction import compiled, tree_shape
-from consilience.inference.mixed import families_of, shape_of_question
-from consilience.inference.mixed_queries import (
-    Estimate,
-    mixed_belief,
-    mixed_log_evidence,
-    mixed_marginals,
-)
+from consilience.inference.junction import tree_shape
 from consilience.inference.rows import rows_of
 from consilience.inference.soft import hardened
+from consilience.inference.solving import (
+    components_of,
+    families_of,
+    scopes_of_question,
+    shape_of_scopes,
+)
 from consilience.inference.triangulation import Cost
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
@@ -95,31 +85,7 @@ def query(
     """
     asked = _asked(net, names)
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    if not net.is_discrete:
-        return mixed_belief(net, asked, evidence, memory_limit, Estimate(n_samples, seed))
-    values = posterior(net, asked, evidence, memory_limit)
-    return Factor(tuple(net.variables[name] for name in asked), values)
-
-
-def posterior(
-    net: Network, names: Sequence[str], evidence: Evidence, memory_limit: float
-) -> Floats:
-    """P(names | evidence) with an axis a name; a known one has all its weight on one state."""
-    free = [name for name in names if name not in evidence.known]
-    every = factors_of(net, evidence, names)
-    factors = connected(every, free)
-    shape = shape_of(net, factors, kept=free)
-    shape.cost.check(memory_limit)
-    found = eliminate(factors, shape.order, kept=free)
-    rest = [factor for factor in every if factor not in factors]
-    # What is cut off from the query does not change its posterior, but can rule the evidence out.
-    can_conflict = any(not factor.values.all() for factor in rest)
-    is_possible = found.log_scale > -math.inf and not (
-        can_conflict and log_evidence(net, evidence, memory_limit) == -math.inf
-    )
-    if not is_possible:
-        refuse_impossible(net, evidence, memory_limit)
-    return _with_known(net, names, evidence, found.values / found.values.sum())
+    return belief(net, asked, evidence, memory_limit, Estimate(n_samples, seed))
 
 
 def marginals(
@@ -132,22 +98,11 @@ def marginals(
 ) -> dict[str, Factor | Any]:
     """The posterior of every variable that is not known, by two passes through the junction tree.
 
-    The tree is compiled at the first call and kept with the network. In a network with continuous
-    nodes each variable is a question of its own, and continuous ones have a :class:`Mixture`.
+    The tree is compiled at the first call and kept with the network; continuous nodes have a
+    :class:`Mixture`.
     """
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    if not net.is_discrete:
-        return {**mixed_marginals(net, evidence, memory_limit, Estimate(n_samples, seed))}
-    tree = compiled(net, memory_limit=memory_limit)
-    with tree.propagated(evidence) as beliefs:
-        if beliefs.log_evidence == -math.inf:
-            refuse_impossible(net, evidence, memory_limit)
-        values = beliefs.marginals()
-    return {
-        name: Factor((net.variables[name],), values[name])
-        for name in net.variables
-        if name not in evidence.known
-    }
+    return {**all_marginals(net, evidence, memory_limit, Estimate(n_samples, seed))}
 
 
 def log_probability(
@@ -166,9 +121,7 @@ def log_probability(
     evidence = evidence_of(net.variables, given)
     if evidence.soft:
         raise InputError("soft evidence has no probability; give states, sets or likelihoods.")
-    if not net.is_discrete:
-        return mixed_log_evidence(net, evidence, memory_limit, Estimate(n_samples, seed))
-    return log_evidence(net, evidence, memory_limit)
+    return log_evidence(net, evidence, memory_limit, Estimate(n_samples, seed))
 
 
 def probability(
@@ -185,49 +138,56 @@ def probability(
     Of a continuous variable the event is an interval, ``{"bp": (120, 140)}``, with None or an
     infinity for an open end.
     """
-    if not net.is_discrete:
-        estimate = Estimate(n_samples, seed)
-        return _probability_of_mixed(net, event, given or {}, memory_limit, estimate)
-    evidence_of(net.variables, event)  # refuses what is no evidence
-    if any(isinstance(value, Likelihood | Soft) for value in event.values()):
+    estimate = Estimate(n_samples, seed)
+    states, intervals = intervals_of(net.variables, event)
+    both = _check_disjoint(states, given or {})
+    _check_disjoint(intervals, given or {})
+    if any(isinstance(value, Likelihood | Soft) for value in states.values()):
         raise InputError("an event is states or sets of states; likelihoods go to given.")
-    both = _check_disjoint(event, given or {})
-    log_both = log_probability(net, both, memory_limit=memory_limit)
-    if not given:
+    evidence = evidence_of(net.variables, given)
+    has_points = any(not local.sd.all() for local in net.regressions.values())
+    if not (intervals or evidence.soft or net.logistic or has_points):
+        return _ratio(net, evidence_of(net.variables, both), evidence, memory_limit, estimate)
+    hard = hardened(net, evidence, memory_limit)
+    found = evidence_of(net.variables, states)
+    share = _share_of_states(net, found, hard, memory_limit, estimate)
+    if share == 0 or not intervals:
+        return share
+    return share * _share_of_intervals(net, intervals, found, hard, memory_limit, estimate)
+
+
+def _ratio(
+    net: Network, both: Evidence, given: Evidence, memory_limit: float, estimate: Estimate
+) -> float:
+    """P(event, given) / P(given)."""
+    log_both = log_evidence(net, both, memory_limit, estimate)
+    if not given.names:
         return math.exp(log_both)
-    log_given = log_probability(net, given, memory_limit=memory_limit)
+    log_given = log_evidence(net, given, memory_limit, estimate)
     if log_given == -math.inf:
-        refuse_impossible(net, evidence_of(net.variables, given), memory_limit)
+        refuse_impossible(net, given, memory_limit)
     return math.exp(log_both - log_given)
 
 
-def _probability_of_mixed(
+def _share_of_intervals(
     net: Network,
-    event: Mapping[str, Any],
-    given: Mapping[str, Any],
+    intervals: Mapping[str, tuple[float, float]],
+    states: Evidence,
+    given: Evidence,
     memory_limit: float,
     estimate: Estimate,
 ) -> float:
-    """P(states | given) times P(intervals | states, given)."""
-    states, intervals = intervals_of(net.variables, event)
-    _check_disjoint(event, given)
-    if any(isinstance(value, Likelihood | Soft) for value in states.values()):
-        raise InputError("an event is states or sets of states; likelihoods go to given.")
-    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    found = evidence_of(net.variables, states)
-    share = _share_of_states(net, found, evidence, memory_limit, estimate)
-    if share == 0 or not intervals:
-        return share
+    """P(intervals | states, given)."""
     both = replace(
-        evidence,
-        known={**evidence.known, **found.known},
-        likelihoods={**evidence.likelihoods, **found.likelihoods},
+        given,
+        known={**given.known, **states.known},
+        likelihoods={**given.likelihoods, **states.likelihoods},
     )
-    belief = mixed_belief(net, list(intervals), both, memory_limit, estimate)
-    if not isinstance(belief, Mixture):
+    found = belief(net, list(intervals), both, memory_limit, estimate)
+    if not isinstance(found, Mixture):
         raise TypeError("intervals are of continuous variables.")
     low, high = zip(*intervals.values(), strict=True)
-    return share * belief.probability(list(low), list(high))
+    return found.probability(list(low), list(high))
 
 
 def _share_of_states(
@@ -236,13 +196,13 @@ def _share_of_states(
     """P(states | given), one variable after the other."""
     share = 1.0
     for name in states.names:
-        belief = mixed_belief(net, [name], given, memory_limit, estimate)
-        if not isinstance(belief, Factor):
+        found = belief(net, [name], given, memory_limit, estimate)
+        if not isinstance(found, Factor):
             raise TypeError("states are of discrete variables.")
         vector = states.likelihoods.get(
-            name, np.arange(len(belief.values)) == states.known.get(name)
+            name, np.arange(len(found.values)) == states.known.get(name)
         )
-        share *= float(belief.values @ vector)
+        share *= float(found.values @ vector)
         if share == 0:
             return 0.0
         given = replace(
@@ -267,7 +227,8 @@ def joint(net: Network, names: Sequence[str], *, memory_limit: float = MEMORY_LI
     """P(names) as an array with one axis for each name, in their order."""
     discrete_only("joint", net)
     _check.known("node", names, net.distributions)
-    return posterior(net, names, Evidence({}, {}, {}), memory_limit)
+    found = belief(net, names, Evidence({}, {}, {}), memory_limit, Estimate())
+    return found.values if isinstance(found, Factor) else np.ones(())
 
 
 def cost(
@@ -278,17 +239,15 @@ def cost(
     All marginals go through the junction tree of the whole network, whatever is given.
     """
     evidence = evidence_of(net.variables, given)
-    if not net.is_discrete:
-        asked = list(net.variables) if names is None else _asked(net, names)
-        rows = rows_of(net, evidence)
-        families = families_of(net, rows.names, rows.observed, asked).joined
-        return shape_of_question(net, rows, families, () if names is None else asked).cost
+    rows = rows_of(net, evidence)
+    asked = [] if names is None else _asked(net, names)
+    families = families_of(net, rows.names, rows.observed, asked)
     if names is None or evidence.soft:  # soft evidence is fitted on the tree
-        return tree_shape(net).cost
-    asked = _asked(net, names)
-    factors = factors_of(net, evidence, asked)
-    free = [name for name in asked if name not in evidence.known]
-    return shape_of(net, connected(factors, free), kept=free).cost
+        parts = components_of(net, rows, families.every)
+        scopes = [tuple(n for n in part.discrete if n not in rows.known) for part in parts]
+        return tree_shape(net, scopes=scopes).cost
+    scopes_asked, kept = scopes_of_question(net, rows, families.joined, asked)
+    return shape_of_scopes(net, scopes_asked, kept=kept).cost
 
 
 def _asked(net: Network, names: str | Sequence[str]) -> list[str]:
@@ -297,11 +256,3 @@ def _asked(net: Network, names: str | Sequence[str]) -> list[str]:
     if len(set(asked)) < len(asked):
         raise InputError(f"a query must name each variable once, got {_check.listed(asked)}.")
     return asked
-
-
-def _with_known(net: Network, names: Sequence[str], evidence: Evidence, values: Floats) -> Floats:
-    if not any(name in evidence.known for name in names):
-        return values
-    full = np.zeros([net.variables[name].n_states for name in names])
-    full[tuple(evidence.known.get(name, slice(None)) for name in names)] = values
-    return full

@@ -1,4 +1,4 @@
-"""Evidence of many rows about the same variables: the form in which mixed networks take it.
+"""Evidence of many rows about the same variables.
 
 A single body of evidence is one row. Arrays have the rows as their first axis, or one entry there
 that stands for all rows.
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.distributions import LinearGaussian
 from consilience.inference.evidence import Evidence
 from consilience.network.network import Network
 
@@ -81,8 +80,8 @@ def constants(net: Network) -> dict[str, float]:
     """Continuous nodes without parents and without variance: their value is known."""
     return {
         name: float(local.intercept)
-        for name, local in net.distributions.items()
-        if isinstance(local, LinearGaussian) and not local.given and local.sd == 0
+        for name, local in net.regressions.items()
+        if not local.given and local.sd == 0
     }
 
 

@@ -1,46 +1,32 @@
 r"""Independent rows from a network, given anything.
 
 Without evidence, or with evidence about nodes whose parents are all known, rows are drawn node by
-node, parents first (logic sampling). With other evidence they are drawn exactly from the junction
-tree: clique by clique from the root, the residual given the separator,
-
-.. math:: P(x \mid e) = \prod_c P(\text{residual}_c \mid \text{separator}_c, e) .
-
-Each node or clique has a random key and each row a number that depends only on the key and on the
-row's place, so the same seed gives the same rows on any number of threads. Networks with continuous
-nodes are drawn by :mod:`consilience.inference.mixed_sampling`.
+node, parents first (logic sampling). With other evidence they are drawn exactly from the posterior
+(:mod:`consilience.inference.draws`). The same seed gives the same rows on any number of threads.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Codes, Floats, Seed
+from consilience._typing import Floats, Seed
 from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Schema, Variable
-from consilience.distributions.categorical import proportions
 from consilience.inference.conflict import refuse_impossible
-from consilience.inference.drawing import new_key, thresholds
+from consilience.inference.draws import Columns, draw_forward, draw_given
 from consilience.inference.evidence import Evidence, evidence_of
-from consilience.inference.junction import compiled
-from consilience.inference.mixed_sampling import draw_rows
 from consilience.inference.rows import rows_of
 from consilience.inference.soft import hardened
-from consilience.kernels.counting import fold
-from consilience.kernels.sampling import draw_states
-from consilience.kernels.threads import each_part
+from consilience.inference.solving import is_possible
 from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["sample"]
-
-ROWS_A_BLOCK = 1 << 14  # the codes of a block for all parents of a node stay in the first caches
 
 
 def sample(
@@ -87,25 +73,19 @@ def sample(
     left_out = _left_out(net, evidence)
     known_only = _known_only(net, evidence, left_out)
     n_threads = threads or os.cpu_count() or 1
-    if not net.is_discrete:
-        limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
-        hard = hardened(net, limited, memory_limit)
-        found = draw_rows(
-            net, rows_of(net, hard), n_rows, rng, threads=n_threads, memory_limit=memory_limit
-        )
-        if found is None:
-            refuse_impossible(net, hard, memory_limit)
-        return _table(net, found, left_out)
-    columns = {name: np.empty(n_rows, kind) for name, kind in types.items()}
     if _goes_forward(net, evidence):
-        _draw_forward(net, evidence, known_only, rng, columns, n_threads)
-    else:
-        limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
-        _draw_from_tree(net, hardened(net, limited, memory_limit), rng, columns, memory_limit)
-    return _table(net, columns, left_out)
+        _refuse_excluded(net, evidence, memory_limit)
+        columns = draw_forward(net, evidence, known_only, n_rows, rng, threads=n_threads)
+        return _table(net, columns, left_out)
+    limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
+    hard = hardened(net, limited, memory_limit)
+    found = draw_given(net, hard, n_rows, rng, threads=n_threads, memory_limit=memory_limit)
+    if found is None:
+        refuse_impossible(net, hard, memory_limit)
+    return _table(net, found, left_out)
 
 
-def _table(net: Network, columns: dict[str, Codes], left_out: int | None) -> Table:
+def _table(net: Network, columns: Columns, left_out: int | None) -> Table:
     """The rows as a table whose source lacks the state that was left out."""
     source = None if net.source is None else net.variables[net.source]
     source_codes = None if source is None else columns.pop(source.name)
@@ -142,82 +122,13 @@ def _known_only(net: Network, evidence: Evidence, left_out: int | None) -> dict[
 
 def _goes_forward(net: Network, evidence: Evidence) -> bool:
     has_other = bool(evidence.likelihoods or evidence.soft)
-    parents = {parent for name in evidence.known for parent in net.dag.parents(name)}
-    return not has_other and parents <= set(evidence.known)
+    known = {*evidence.known, *evidence.values}
+    parents = {parent for name in known for parent in net.dag.parents(name)}
+    return not has_other and parents <= known
 
 
-def _draw_forward(
-    net: Network,
-    evidence: Evidence,
-    likelihoods: Mapping[str, Floats],
-    rng: np.random.Generator,
-    columns: Mapping[str, Codes],
-    threads: int,
-) -> None:
-    """Fill the columns, parents first; the likelihoods are of roots that are not known."""
-    _refuse_excluded(net, evidence)
-    keys = {name: new_key(rng) for name in net.tables}
-    limits = {name: thresholds(local.rows) for name, local in net.tables.items()}
-    for name, likelihood in likelihoods.items():
-        limits[name] = thresholds(proportions(net.tables[name].rows * likelihood))
-    n_rows = len(next(iter(columns.values()), ()))
-
-    def work(row_from: int, row_to: int) -> None:
-        for start in range(row_from, row_to, ROWS_A_BLOCK):
-            rows = slice(start, min(start + ROWS_A_BLOCK, row_to))
-            for name in net.dag.topological_order():
-                if name in evidence.known:
-                    columns[name][rows] = evidence.known[name]
-                else:
-                    code = _joint_code(net, net.dag.parents(name), columns, rows)
-                    stride, flat = limits[name]
-                    draw_states(keys[name], start, code, stride, flat, columns[name][rows])
-
-    each_part(n_rows, min(threads, max(1, n_rows // ROWS_A_BLOCK)), work)
-
-
-def _refuse_excluded(net: Network, evidence: Evidence) -> None:
-    """Known states, closed under parents, can contradict each other all the same."""
-    for name in evidence.known:
-        at = tuple(evidence.known[other] for other in (*net.dag.parents(name), name))
-        if net.tables[name].table[at] == 0:
-            refuse_impossible(net, evidence, MEMORY_LIMIT)
-
-
-def _draw_from_tree(
-    net: Network,
-    evidence: Evidence,
-    rng: np.random.Generator,
-    columns: Mapping[str, Codes],
-    memory_limit: float,
-) -> None:
-    tree = compiled(net, memory_limit=memory_limit)
-    for name, state in evidence.known.items():
-        columns[name][:] = state
-    n_rows = len(next(iter(columns.values()), ()))
-    everything = slice(0, n_rows)
-    with tree.propagated(evidence) as beliefs:
-        if beliefs.log_evidence == -math.inf:
-            refuse_impossible(net, evidence, memory_limit)
-        for c in range(len(tree.shape.cliques) - 1, -1, -1):
-            clique, n_shared = tree.shape.cliques[c], tree.shape.n_shared[c]
-            shared = [name for name in clique[:n_shared] if name not in evidence.known]
-            drawn = [name for name in clique[n_shared:] if name not in evidence.known]
-            if drawn:
-                table = beliefs.joint(c, (*shared, *drawn))
-                rows = table.reshape(-1, math.prod(table.shape[len(shared) :]))
-                code = _joint_code(net, shared, columns, everything)
-                joint = np.empty(n_rows, np.int32)
-                stride, flat = thresholds(proportions(rows))
-                draw_states(new_key(rng), 0, code, stride, flat, joint)
-                for name in reversed(drawn):
-                    joint, columns[name][:] = np.divmod(joint, net.variables[name].n_states)
-
-
-def _joint_code(
-    net: Network, names: Sequence[str], columns: Mapping[str, Codes], rows: slice
-) -> Codes:
-    code = np.zeros(rows.stop - rows.start, np.int32)
-    for name in names:
-        fold(code, columns[name][rows], net.variables[name].n_states)
-    return code
+def _refuse_excluded(net: Network, evidence: Evidence, memory_limit: float) -> None:
+    """What is known, closed under parents, can contradict itself all the same."""
+    names = (*evidence.known, *evidence.values)
+    if names and not is_possible(net, rows_of(net, evidence), names, memory_limit=memory_limit):
+        refuse_impossible(net, evidence, memory_limit)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence
 from consilience.inference.junction import compiled
-from consilience.inference.mixed import families_of, open_logistic, solve
-from consilience.inference.rows import rows_of
+from consilience.inference.rows import Rows, rows_of
+from consilience.inference.sets import evidence_with_sets
+from consilience.inference.solving import families_of, open_logistic, solve
 from consilience.network.network import Network
 
 __all__ = ["hardened"]
@@ -33,7 +35,7 @@ def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
     """The evidence with likelihoods in place of what is soft."""
     if not evidence.soft:
         return evidence
-    margin = _margins(net, memory_limit)
+    margin = _margins(net, evidence, memory_limit)
     fitted = {name: (wanted > 0).astype(float) for name, wanted in evidence.soft.items()}
     error = 1.0
     for n_rounds in range(MOST_ROUNDS):
@@ -56,32 +58,42 @@ def hardened(net: Network, evidence: Evidence, memory_limit: float) -> Evidence:
     raise _contradiction(evidence, MOST_ROUNDS)
 
 
-def _margins(net: Network, memory_limit: float) -> Callable[[Evidence, str], Floats | None]:
+def _margins(
+    net: Network, evidence: Evidence, memory_limit: float
+) -> Callable[[Evidence, str], Floats | None]:
     """The function that gives the posterior of a node, or None if the evidence is impossible."""
-    if not net.is_discrete:
-        return lambda evidence, name: _mixed_margin(net, evidence, name, memory_limit)
-    tree = compiled(net, memory_limit=memory_limit)
+    rows = rows_of(net, evidence)
+    _refuse_open(net, evidence, rows)
+    given = evidence_with_sets(net, evidence, memory_limit)
+    if given is None or given.is_cut:
+        return lambda evidence, name: _margin_in_logs(net, evidence, name, memory_limit)
+    tree, sets = compiled(net, tuple(given.sets), memory_limit=memory_limit), given.sets
 
     def margin(evidence: Evidence, name: str) -> Floats | None:
-        with tree.propagated(evidence) as beliefs:
+        with tree.propagated(replace(evidence, sets=sets)) as beliefs:
             return None if beliefs.log_evidence == -math.inf else beliefs.marginals()[name]
 
     return margin
 
 
-def _mixed_margin(
+def _margin_in_logs(
     net: Network, evidence: Evidence, name: str, memory_limit: float
 ) -> Floats | None:
     rows = rows_of(net, evidence)
     families = families_of(net, rows.names, rows.observed, [name])
-    if open_logistic(net, families.joined, rows.values):
+    found = solve(net, rows, families.joined, [name], (), memory_limit=memory_limit)
+    return None if found.log_evidence[0] == -math.inf else found.weights[0]
+
+
+def _refuse_open(net: Network, evidence: Evidence, rows: Rows) -> None:
+    every = families_of(net, evidence.names, rows.observed, ()).every
+    if open_logistic(net, every, rows.values):
+        name = next(iter(evidence.soft))
         raise InputError(
             f"soft evidence about {name!r} needs exact posteriors, which logistic nodes with "
             "continuous parents that are not known do not have.",
             variable=name,
         )
-    found = solve(net, rows, families.joined, [name], (), memory_limit=memory_limit)
-    return None if found.log_evidence[0] == -math.inf else found.weights[0]
 
 
 def _contradiction(evidence: Evidence, n_rounds: int) -> InputError:

@@ -1,7 +1,7 @@
 r"""Logistic nodes whose continuous parents are not known: quadrature and likelihood weighting.
 
 With :math:`z` the unknown continuous parents of such open nodes, all else is exact once :math:`z`
-is known (:mod:`consilience.inference.mixed`). So :math:`z` is drawn, from the posterior
+is known (:mod:`consilience.inference.solving`). So :math:`z` is drawn, from the posterior
 :math:`\tilde p(z \mid e)` of the network in which the open nodes have all states alike, and each
 draw has the weight
 
@@ -32,7 +32,10 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Seed
 from consilience.distributions import Logistic
-from consilience.inference.mixed import (
+from consilience.inference.draws import draw_posterior
+from consilience.inference.evidence import Evidence
+from consilience.inference.rows import Rows
+from consilience.inference.solving import (
     Families,
     closed,
     families_of,
@@ -40,8 +43,6 @@ from consilience.inference.mixed import (
     open_logistic,
     solve,
 )
-from consilience.inference.mixed_sampling import draw_posterior
-from consilience.inference.rows import Rows
 from consilience.network.network import Network
 
 __all__ = ["WeightedRows", "weighted_rows"]
@@ -110,7 +111,9 @@ def weighted_rows(
         found = _grid(net, flat, rows, is_open, parents[0], memory_limit)
     if found is None:
         rng = _check.generator(seed)
-        drawn = draw_posterior(flat, rows, n_samples, rng, also=parents, memory_limit=memory_limit)
+        drawn = draw_posterior(
+            flat, _evidence(rows), n_samples, rng, also=parents, memory_limit=memory_limit
+        )
         if drawn is None:
             return None
         values = {name: drawn[name] for name in parents}
@@ -177,6 +180,13 @@ def _open_parents(net: Network, is_open: Sequence[str], rows: Rows) -> list[str]
             if variable.name not in rows.values
         )
     )
+
+
+def _evidence(rows: Rows) -> Evidence:
+    """One row as evidence."""
+    known = {name: int(codes[0]) for name, codes in rows.known.items()}
+    values = {name: float(column[0]) for name, column in rows.values.items()}
+    return Evidence(known, rows.likelihoods, {}, values=values)
 
 
 def _log_evidence(net: Network, rows: Rows, families: Families, memory_limit: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.data.variable import Variable
-from consilience.distributions import Categorical, Distribution
+from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.errors import ModelError
 from consilience.graph.dag import DAG
 from consilience.network.record import Record
@@ -54,8 +54,9 @@ class Network:
         The graph.
     variables
         Name to :class:`Variable` for every node, the source included.
-    tables
-        The distributions of the discrete nodes with discrete parents, by name.
+    tables, regressions, logistic
+        The distributions by kind and name: of discrete nodes with discrete parents, of continuous
+        nodes, and of discrete nodes with continuous parents.
     """
 
     distributions: Mapping[str, Distribution]
@@ -64,6 +65,8 @@ class Network:
     dag: DAG = field(init=False)
     variables: Mapping[str, Variable] = field(init=False)
     tables: Mapping[str, Categorical] = field(init=False)
+    regressions: Mapping[str, LinearGaussian] = field(init=False)
+    logistic: Mapping[str, Logistic] = field(init=False)
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -74,10 +77,14 @@ class Network:
         variables = {name: local.child for name, local in self.distributions.items()}
         object.__setattr__(self, "dag", DAG(arcs, nodes=tuple(self.distributions)))
         object.__setattr__(self, "variables", _freeze.FrozenMap(variables))
-        tables = {
-            n: each for n, each in self.distributions.items() if isinstance(each, Categorical)
-        }
-        object.__setattr__(self, "tables", _freeze.FrozenMap(tables))
+        every = self.distributions.items()
+        for kind, of_kind in (
+            ("tables", Categorical),
+            ("regressions", LinearGaussian),
+            ("logistic", Logistic),
+        ):
+            chosen = {name: local for name, local in every if isinstance(local, of_kind)}
+            object.__setattr__(self, kind, _freeze.FrozenMap(chosen))
         if self.source is not None:
             _check.known("node", [self.source], self.distributions)
             if self.dag.parents(self.source):

@@ -1,9 +1,9 @@
-"""Answers about networks with continuous nodes: posteriors, explanations, densities."""
+"""Answers about one body of evidence: posteriors of some nodes or of all, and densities."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,33 +14,28 @@ from consilience._typing import Floats, Seed
 from consilience.errors import InputError
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence
-from consilience.inference.gaussian import Conditional
-from consilience.inference.log_elimination import LogFactor, eliminate_logs
-from consilience.inference.mixed import (
+from consilience.inference.gaussian import condition
+from consilience.inference.junction import Beliefs, JunctionTree, compiled
+from consilience.inference.rows import Rows, rows_of
+from consilience.inference.sets import evidence_with_sets
+from consilience.inference.solving import (
+    SAFE,
     Families,
     Solution,
-    factors_of_rows,
+    components_of,
     families_of,
     is_possible,
     log_evidence_of_rows,
     open_logistic,
-    shape_of_factors,
     solve,
 )
-from consilience.inference.rows import Rows, rows_of
 from consilience.inference.weighting import WeightedRows, weighted_rows
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
 from consilience.network.network import DRAWS, SEED, Network
 
-__all__ = [
-    "Estimate",
-    "mixed_belief",
-    "mixed_log_evidence",
-    "mixed_marginals",
-    "mixed_most_probable",
-]
+__all__ = ["Estimate", "all_marginals", "belief", "log_evidence"]
 
 NEGLIGIBLE = 1e-16
 """Share of the largest weight below which a component of a mixture is left out."""
@@ -59,7 +54,7 @@ class Estimate:
     fewest: float = FEWEST
 
 
-def mixed_belief(
+def belief(
     net: Network,
     asked: Sequence[str],
     evidence: Evidence,
@@ -95,43 +90,80 @@ def mixed_belief(
     return _belief(net, asked, weighted, found, memory_limit)
 
 
-def mixed_marginals(
+def all_marginals(
     net: Network, evidence: Evidence, memory_limit: float, estimate: Estimate
 ) -> dict[str, Factor | Mixture]:
-    """The posterior of every variable that is not known."""
+    """The posterior of every variable that is not known.
+
+    All that can be read off the junction tree is read off it; a continuous node whose component has
+    discrete parents that no clique holds together is a question of its own, and so is every node
+    if the evidence must be estimated, or has densities that no float holds.
+    """
     rows = rows_of(net, evidence)
-    names = [
-        name for name in net.variables if name not in evidence.names or name in evidence.likelihoods
-    ]
-    every = net.dag.topological_order()
-    has_states = any(not variable.is_continuous for variable in net.variables.values())
-    if has_states or open_logistic(net, every, rows.values):
-        beliefs = (mixed_belief(net, [name], evidence, memory_limit, estimate) for name in names)
-        return {n: b for n, b in zip(names, beliefs, strict=True) if not isinstance(b, MixedBelief)}
-    return _normal_marginals(net, names, evidence, rows, memory_limit)
+    every = families_of(net, rows.names, rows.observed, ()).every
+    asked = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
+    found: dict[str, Factor | Mixture] = {}
+    if not open_logistic(net, every, rows.values):
+        given = evidence_with_sets(net, evidence, memory_limit)
+        if given is not None:
+            found = _read_off(net, rows, given, asked, memory_limit)
+    for name in asked:
+        if name not in found:
+            one = belief(net, [name], evidence, memory_limit, estimate)
+            assert not isinstance(one, MixedBelief)  # of one variable
+            found[name] = one
+    return {name: found[name] for name in asked}
 
 
-def _normal_marginals(
-    net: Network, names: Sequence[str], evidence: Evidence, rows: Rows, memory_limit: float
+def _read_off(
+    net: Network, rows: Rows, given: Evidence, asked: Sequence[str], memory_limit: float
 ) -> dict[str, Factor | Mixture]:
-    """All marginals of a network without discrete nodes, each component once."""
-    free = [name for name in names if name not in rows.values]
-    every = net.dag.topological_order()
-    found = solve(net, rows, every, (), free, memory_limit=memory_limit)
-    if found.log_evidence[0] == -math.inf:
-        refuse_impossible(net, evidence, memory_limit)
-    moments = {name: (float(rows.values[name][0]), 0.0) for name in names if name in rows.values}
-    for one in found.conditionals:
-        each = zip(one.asked, one.means[0, 0], one.variances[0, 0], strict=True)
-        moments |= {name: (float(mean), float(variance)) for name, mean, variance in each}
-    return {
-        name: Mixture((name,), np.ones(1), np.array([[mean]]), np.array([[[variance]]]))
-        for name in names
-        for mean, variance in [moments[name]]
-    }
+    """The posteriors that the junction tree tells."""
+    tree = compiled(net, tuple(given.sets), memory_limit=memory_limit)
+    with tree.propagated(given) as beliefs:
+        if given.is_cut and not beliefs.log_evidence - given.log_scale > SAFE:
+            return {}
+        if beliefs.log_evidence == -math.inf:
+            refuse_impossible(net, given, memory_limit)
+        values = beliefs.marginals()
+        is_open = open_logistic(net, tuple(net.logistic), rows.values)
+        unsure = {*is_open, *(n for name in is_open for n in net.dag.descendants(name))}
+        found: dict[str, Factor | Mixture] = {
+            name: Factor((net.variables[name],), values[name])
+            for name in asked
+            if name in values and name not in unsure
+        }
+        for name, mean, variance, weights in _normals(net, rows, tree, beliefs, memory_limit):
+            if name in asked and name not in unsure:
+                found[name] = _one_mixture(name, weights, mean, variance)
+    return found
 
 
-def mixed_log_evidence(
+def _normals(
+    net: Network, rows: Rows, tree: JunctionTree, beliefs: Beliefs, memory_limit: float
+) -> Iterator[tuple[str, Floats, Floats, Floats]]:
+    """Continuous nodes, means and variances by joint state of their component, and its shares."""
+    for name, value in rows.values.items():
+        yield name, value, np.zeros(1), np.ones(1)
+    for part in components_of(net, rows, tuple(net.regressions)):
+        free = tuple(name for name in part.discrete if name not in rows.known)
+        clique, hidden = tree.clique_of(free), [n for n in part.nodes if n not in rows.values]
+        if clique is not None and hidden:
+            one = condition(net, part, rows, hidden, memory_limit=memory_limit)
+            weights = beliefs.joint(clique, free).ravel() if free else np.ones(1)
+            for i, name in enumerate(one.asked):
+                yield name, one.means[0, :, i], one.variances[0, :, i], weights
+
+
+def _one_mixture(name: str, weights: Floats, means: Floats, variances: Floats) -> Mixture:
+    kept = weights > NEGLIGIBLE * weights.max()
+    shares, flat_means, covariances = _merged(
+        weights[kept], means[kept][:, None], variances[kept][:, None, None]
+    )
+    return Mixture((name,), shares / shares.sum(), flat_means, covariances)
+
+
+def log_evidence(
     net: Network, evidence: Evidence, memory_limit: float, estimate: Estimate
 ) -> float:
     """Log probability of states, log density of values; minus infinity if impossible."""
@@ -153,48 +185,15 @@ def mixed_log_evidence(
     return float(log[0]) + evidence.log_scale
 
 
-def mixed_most_probable(
-    net: Network, asked: Sequence[str] | None, evidence: Evidence, memory_limit: float
-) -> tuple[dict[str, int | float], float]:
-    """The most probable codes and values of all free nodes, or of some discrete ones.
-
-    All others are summed and integrated out if some are asked for; otherwise the density of
-    everything together is maximized. The second answer is its logarithm.
-    """
-    rows = rows_of(net, evidence)
-    if asked is None:
-        families = net.dag.topological_order()
-    else:
-        families = families_of(net, rows.names, rows.observed, asked).every
-    _refuse_open(net, families, rows)
-    everything = [n for n in net.variables if n not in rows.observed] if asked is None else asked
-    discrete = [n for n in everything if not net.variables[n].is_continuous]
-    continuous = [n for n in everything if net.variables[n].is_continuous]
-    factors, conditionals = factors_of_rows(
-        net, rows, families, continuous, memory_limit=memory_limit, at_mode=asked is None
-    )
-    shape = shape_of_factors(net, factors, last=discrete)
-    shape.cost.check(memory_limit)
-    found = eliminate_logs(factors, shape.order, maximize=discrete)
-    if found.result.log.item() == -math.inf:
-        refuse_impossible(net, evidence, memory_limit)
-    codes = _traced([step for step in found.steps if step.names[-1] in discrete])
-    best: dict[str, int | float] = {**codes, **_modes(conditionals, codes)}
-    fixed = {n: float(x[0]) for n, x in rows.values.items() if n not in evidence.values}
-    told = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
-    chosen = told if asked is None else asked
-    return {n: (best | fixed)[n] for n in chosen}, found.result.log.item() + evidence.log_scale
-
-
 def _refuse_conflict(
     net: Network, evidence: Evidence, rows: Rows, families: Families, memory_limit: float
 ) -> None:
     """What is cut off from a question cannot change its answer, but can rule the evidence out."""
-    has_zero = any(not vector.all() for vector in rows.likelihoods.values()) or any(
-        not getattr(net.distributions[name], field).all()
-        for name in families.cut_off
-        for field in ("table", "sd")
-        if hasattr(net.distributions[name], field)
+    cut_off = families.cut_off
+    has_zero = (
+        any(not vector.all() for vector in rows.likelihoods.values())
+        or any(not net.tables[name].table.all() for name in cut_off if name in net.tables)
+        or any(not net.regressions[name].sd.all() for name in cut_off if name in net.regressions)
     )
     if has_zero and not is_possible(net, rows, families.cut_off, memory_limit=memory_limit):
         refuse_impossible(net, evidence, memory_limit)
@@ -210,40 +209,6 @@ def _refuse_chance(weighted: WeightedRows, estimate: Estimate) -> None:
             "logistic nodes, or raise n_samples.",
             parameter="n_samples",
         )
-
-
-def _refuse_open(net: Network, families: Collection[str], rows: Rows) -> None:
-    for name in open_logistic(net, families, rows.values):
-        unknown = [p for p in net.dag.parents(name) if net.variables[p].is_continuous]
-        unknown = [p for p in unknown if p not in rows.values]
-        raise InputError(
-            f"the most probable states cannot be found exactly: {name!r} is a logistic node whose "
-            f"parents {_check.listed(unknown)} are not known. Give them, or ask net.query, which "
-            "estimates.",
-            variable=name,
-        )
-
-
-def _traced(steps: Sequence[LogFactor]) -> dict[str, int]:
-    """The states that gave the maximum, from the last step back to the first."""
-    codes: dict[str, int] = {}
-    for step in reversed(steps):
-        at = (0, *(codes[name] for name in step.names[:-1]))
-        log = step.log[at]
-        if step.rank is not None:
-            rank = np.where(log > -np.inf, np.broadcast_to(step.rank, step.log.shape)[at], -1)
-            log = np.where(rank == rank.max(), log, -np.inf)
-        codes[step.names[-1]] = int(log.argmax())
-    return codes
-
-
-def _modes(conditionals: Sequence[Conditional], codes: Mapping[str, int]) -> dict[str, float]:
-    """Posterior means of the continuous nodes given the states of the discrete ones."""
-    modes: dict[str, float] = {}
-    for one in conditionals:
-        at = np.ravel_multi_index([codes[name] for name in one.free], one.shape) if one.free else 0
-        modes |= dict(zip(one.asked, map(float, one.means[0, at]), strict=True))
-    return modes
 
 
 def _belief(

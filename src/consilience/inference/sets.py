@@ -1,0 +1,309 @@
+r"""What is known about continuous nodes, as likelihoods over sets of discrete ones.
+
+Given what a row knows, a component of continuous nodes is a function of its discrete parents only,
+
+.. math:: \lambda_c(d_c) = p(e_c \mid d_c) ,
+
+and so is a logistic node whose continuous parents are known. These are all that the discrete part
+of a network has to know of the continuous one. Hidden continuous nodes below which nothing is known
+are left out first: they would only join the discrete parents of others. Known parents are cut out.
+Likelihoods over the same set are multiplied in logarithms, then divided by their largest entry,
+whose logarithm is kept apart.
+
+A likelihood so small that a float would lose it does no harm as long as the evidence itself is not
+as improbable (``SAFE`` in :mod:`consilience.inference.solving`); if it is, and where point masses
+compete with densities, the row must be answered in logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from consilience import _check
+from consilience._typing import Bools, Column, Floats, Integers
+from consilience.inference.evidence import Evidence, Scope
+from consilience.inference.gaussian import Component, Conditional, components, condition
+from consilience.inference.rows import Rows, constants, joint_code, rows_of
+from consilience.inference.solving import LOWEST, families_of, open_logistic, pool_of_rows
+from consilience.network.network import Network
+
+__all__ = ["RowSets", "evidence_with_sets", "sets_of_rows"]
+
+CELLS_A_BLOCK = 1 << 21  # numbers of the largest array of a block: some megabytes
+
+
+def evidence_with_sets(net: Network, evidence: Evidence, memory_limit: float) -> Evidence | None:
+    """The evidence with likelihoods over sets in place of values; None if logarithms are needed.
+
+    No logistic node that leads to what is known is open; others are left out.
+    """
+    if not (net.regressions or net.logistic):
+        return evidence
+    rows = rows_of(net, evidence)
+    every = families_of(net, rows.names, rows.observed, ()).every
+    is_open = open_logistic(net, tuple(net.logistic), rows.values)
+    families = [name for name in every if name in net.regressions]
+    families += [name for name in net.logistic if name not in is_open]
+    alone = Rows(rows.known, rows.values)
+    scaled = pool_of_rows(net, alone, families, memory_limit=memory_limit).scaled()
+    if scaled is None:
+        return None
+    log_scale = evidence.log_scale + scaled.log_scale
+    for one in scaled.factors:
+        if not one.names and not one.values:
+            log_scale = -np.inf
+    return replace(
+        evidence,
+        log_scale=log_scale,
+        sets={one.names: one.values for one in scaled.factors if one.names},
+        is_cut=scaled.is_cut,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSets:
+    """Likelihoods of many rows over sets of discrete nodes.
+
+    Attributes
+    ----------
+    likelihoods
+        For each scope the likelihood of its states, shape (states..., rows), the largest of a row
+        one.
+    log_scale
+        Logarithm of what they were divided by, and of the densities that depend on nothing.
+    needs_logs
+        Rows in which point masses compete with densities.
+    is_open
+        Rows in which a logistic node that matters is open.
+    is_cut
+        Rows in which an entry was too small for a float.
+    asked
+        The component of the node asked for, if it is continuous: rows, and its posterior there.
+    """
+
+    likelihoods: Mapping[Scope, Floats]
+    log_scale: Floats
+    needs_logs: Bools
+    is_open: Bools
+    is_cut: Bools
+    asked: Sequence[tuple[Integers, Conditional]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Term:
+    """Log-likelihoods of some rows over the states of some nodes, shape (rows, states...)."""
+
+    rows: Integers
+    names: Scope
+    log: Floats
+    has_rank: bool
+
+
+def sets_of_rows(
+    net: Network,
+    columns: Mapping[str, Column],
+    n_rows: int,
+    target: str | None = None,
+    *,
+    memory_limit: float,
+) -> RowSets:
+    """The likelihoods of rows: codes (-1 if missing) and values (NaN) by column.
+
+    A continuous ``target`` is not among the columns.
+    """
+    terms: list[_Term] = []
+    asked: list[tuple[Integers, Conditional]] = []
+    pieces, is_open = _pieces(net, columns, n_rows, target)
+    filled = _with_constants(net, columns, n_rows, target)
+    for (part, seen), rows in pieces.items():
+        for where, alike in _alike(net, filled, part, seen, rows):
+            if seen == part.nodes and len(seen) == 1 and set(part.discrete) <= set(alike.known):
+                terms.append(_Term(where, (), _log_density(net, seen[0], alike), has_rank=False))
+                continue
+            one = condition(net, part, alike, [target] if target else [], memory_limit=memory_limit)
+            if one.asked:
+                asked.append((where, one))
+            if seen:
+                log = np.broadcast_to(one.log_likelihood, (len(where), one.log_likelihood.shape[1]))
+                has_rank = bool(one.free) and bool(one.n_dropped.any())
+                terms.append(_Term(where, one.free, log.reshape(-1, *one.shape), has_rank))
+    terms += _logistic_terms(net, filled, n_rows, is_open)
+    return _pooled(net, terms, asked, n_rows, is_open, memory_limit)
+
+
+def _pieces(
+    net: Network, columns: Mapping[str, Column], n_rows: int, target: str | None
+) -> tuple[dict[tuple[Component, tuple[str, ...]], Integers], Bools]:
+    """Components and which of their nodes are known, with the rows that have them; open rows."""
+    fixed = [name for name in constants(net) if name != target]
+    names = [
+        *net.regressions,
+        *(n for n in net.variables if net.logistic and n not in net.regressions),
+    ]
+    is_known = np.zeros((n_rows, len(names)), bool)
+    for i, name in enumerate(names):
+        if name in columns:
+            is_known[:, i] = _is_known(net, name, columns[name])
+        if name in fixed:
+            is_known[:, i] = True
+    found: dict[tuple[Component, tuple[str, ...]], list[Integers]] = {}
+    is_open = np.zeros(n_rows, bool)
+    for where in _groups(is_known):
+        known = {n for n, seen in zip(names, is_known[where[0]], strict=True) if seen}
+        wanted = [n for n in known if n not in fixed or n in columns] + ([target] if target else [])
+        relevant = {*wanted, *net.dag.ancestors(wanted)} if wanted else set()
+        if open_logistic(net, tuple(relevant), known):
+            is_open[where] = True
+            continue
+        nodes = [name for name in net.regressions if name in relevant]
+        for part in components(net, nodes, known):
+            seen = tuple(name for name in part.nodes if name in known)
+            found.setdefault((part, seen), []).append(where)
+    return {key: np.concatenate(parts) for key, parts in found.items()}, is_open
+
+
+def _with_constants(
+    net: Network, columns: Mapping[str, Column], n_rows: int, target: str | None
+) -> dict[str, Column]:
+    """The columns, with nodes that are constants by definition where the rows say nothing else."""
+    filled = dict(columns)
+    for name, value in constants(net).items():
+        if name != target:
+            column = columns.get(name, np.full(n_rows, np.nan))
+            filled[name] = np.where(np.isnan(column), value, column)
+    return filled
+
+
+def _alike(
+    net: Network,
+    columns: Mapping[str, Column],
+    part: Component,
+    seen: Sequence[str],
+    rows: Integers,
+) -> Iterator[tuple[Integers, Rows]]:
+    """The rows that know the same discrete parents of a component, in blocks."""
+    parents = {p for node in part.nodes for p in net.dag.parents(node) if p in net.regressions}
+    values = [n for n in (*seen, *(parents - set(part.nodes))) if n in columns]
+    recorded = [name for name in part.discrete if name in columns]
+    is_known = np.stack([columns[n][rows] >= 0 for n in recorded], axis=1) if recorded else None
+    for places in [np.arange(len(rows))] if is_known is None else _groups(is_known):
+        pattern = () if is_known is None else is_known[places[0]]
+        known = [n for n, is_one in zip(recorded, pattern, strict=True) if is_one]
+        sizes = [net.variables[n].n_states for n in part.discrete if n not in known]
+        width = len(part.nodes) * (len(part.nodes) + len(values) + 1)
+        step = max(1, int(CELLS_A_BLOCK / (np.prod([float(r) for r in sizes]) * width)))
+        for first, after in pairwise([*range(0, len(places), step), len(places)]):
+            where = rows[places[first:after]]
+            yield (
+                where,
+                Rows(
+                    {n: columns[n][where].astype(np.int64) for n in known},
+                    {n: columns[n][where] for n in values},
+                ),
+            )
+
+
+def _log_density(net: Network, name: str, rows: Rows) -> Floats:
+    """Of a node all of whose parents are known."""
+    local = net.regressions[name]
+    states = joint_code({v.name: v.n_states for v in local.discrete}, rows.known)
+    parents = [rows.values[v.name] for v in local.continuous]
+    values = np.stack(parents, axis=1) if parents else np.zeros((1, 0))
+    return local.log_densities(states, values, rows.values[name])
+
+
+def _logistic_terms(
+    net: Network, columns: Mapping[str, Column], n_rows: int, is_open: Bools
+) -> Iterator[_Term]:
+    """Logistic nodes whose continuous parents are known."""
+    for local in net.logistic.values():
+        parents = [v.name for v in local.continuous]
+        if any(parent not in columns for parent in parents):
+            continue
+        is_closed = ~is_open & np.logical_and.reduce([~np.isnan(columns[p]) for p in parents])
+        where = np.flatnonzero(is_closed)
+        if not where.size:
+            continue
+        values = np.stack([columns[parent][where] for parent in parents], axis=1)
+        linear = local.intercept + np.tensordot(values, local.coefficients, axes=(1, -1))
+        linear -= linear.max(axis=-1, keepdims=True)
+        linear -= np.log(np.exp(linear).sum(axis=-1, keepdims=True))
+        names = tuple(v.name for v in (*local.discrete, local.child))
+        yield _Term(where, names, linear, has_rank=False)
+
+
+def _pooled(
+    net: Network,
+    terms: Sequence[_Term],
+    asked: Sequence[tuple[Integers, Conditional]],
+    n_rows: int,
+    is_open: Bools,
+    memory_limit: float,
+) -> RowSets:
+    """Terms added up over the largest scopes, and scaled."""
+    wanted = [one.names for one in terms if one.names]
+    wanted += [one.free for _, one in asked if one.free]
+    scopes = _largest(wanted)
+    sizes = {scope: [net.variables[n].n_states for n in scope] for scope in scopes}
+    n_cells = sum(float(np.prod([float(r) for r in one])) for one in sizes.values())
+    _check.memory(
+        f"likelihoods of {n_rows:,} rows over the states of {_check.listed(scopes)}",
+        24.0 * n_cells * n_rows,
+        memory_limit,
+        "Use fewer rows at a time, or raise memory_limit.",
+    )
+    logs = {scope: np.zeros((n_rows, *shape)) for scope, shape in sizes.items()}
+    log_scale, needs_logs = np.zeros(n_rows), np.zeros(n_rows, bool)
+    for one in terms:
+        needs_logs[one.rows] |= one.has_rank
+        if one.names:
+            scope = next(scope for scope in scopes if set(one.names) <= set(scope))
+            logs[scope][one.rows] += _along(one, scope)
+        else:
+            log_scale[one.rows] += one.log
+    likelihoods, is_cut = {}, np.zeros(n_rows, bool)
+    for scope, log in logs.items():
+        flat = log.reshape(n_rows, -1)
+        largest = flat.max(axis=1)
+        log_scale += largest
+        flat -= np.where(largest > -np.inf, largest, 0.0)[:, None]
+        is_cut |= ((flat < LOWEST) & (flat > -np.inf)).any(axis=1)
+        flat[flat < LOWEST] = -np.inf
+        likelihoods[scope] = np.ascontiguousarray(np.exp(flat).T).reshape(*sizes[scope], n_rows)
+    return RowSets(likelihoods, log_scale, needs_logs, is_open, is_cut, asked)
+
+
+def _largest(scopes: Collection[Scope]) -> list[Scope]:
+    """The scopes that no other one contains, one of those that are the same set."""
+    found: list[Scope] = []
+    for scope in sorted(dict.fromkeys(scopes), key=len, reverse=True):
+        if not any(set(scope) <= set(other) for other in found):
+            found.append(scope)
+    return found
+
+
+def _along(one: _Term, scope: Scope) -> Floats:
+    """The term with its axes in the order of a larger scope, and axes of one where it has none."""
+    order = sorted(range(len(one.names)), key=lambda i: scope.index(one.names[i]))
+    turned = one.log.transpose(0, *(i + 1 for i in order))
+    sizes = iter(turned.shape[1:])
+    return turned.reshape(len(turned), *(next(sizes) if n in one.names else 1 for n in scope))
+
+
+def _groups(is_known: Bools) -> list[Integers]:
+    """Places of the rows that have the same pattern."""
+    if not len(is_known):
+        return []
+    if is_known.all() or not is_known.shape[1]:
+        return [np.arange(len(is_known))]
+    _, rank = np.unique(np.packbits(is_known, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(rank.ravel(), kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(rank.ravel()[order])) + 1)
+
+
+def _is_known(net: Network, name: str, column: Column) -> Bools:
+    return np.asarray(~np.isnan(column) if net.variables[name].is_continuous else column >= 0)
