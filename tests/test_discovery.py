@@ -64,11 +64,15 @@ def test_a_prior_over_graphs_does_not_hide_the_ways():
     assert found.by_source == {"car": "by source", "opera": "by source"}
 
 
-def test_with_gaps_the_sources_are_pooled_and_the_record_says_so():
-    rows = {"f": ["m", "n"] * 20, "x": list("aabb") * 10, "y": [None, *list("aabb") * 9, *"aab"]}
-    found = cs.search(cs.read(rows, source="f"))
-    assert found.judged_by.startswith("BIC()")
-    assert any("rows of the 2 sources were judged together" in note for note in found.notes)
+def test_one_gap_changes_neither_the_score_nor_what_it_says_of_the_sources():
+    table = towns()
+    columns = {name: column.copy() for name, column in table.columns.items()}
+    columns["car"][0] = -1
+    found = cs.search(cs.Table(table.schema, columns, table.source_codes, table.weights))
+    assert found.judged_by == "BySource(score=BIC()), rows completed by structural EM"
+    assert found.dag.arcs == ()
+    assert found.by_source == {"car": "by source", "opera": "by source"}
+    assert any("Columns that depend on the source: 'car', 'opera'" in one for one in found.notes)
 
 
 def test_a_comparison_judges_as_the_search_does():

@@ -41,6 +41,13 @@ def test_a_public_name_is_public_in_its_home(name):
     assert name in home.__all__
 
 
+@pytest.mark.parametrize("name", consilience._NAMESPACES)
+def test_a_namespace_is_there_without_being_imported(name):
+    code = f"import consilience as cs; print(cs.{name}.__name__)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"consilience.{name}\n"
+
+
 def test_dir_lists_the_public_names():
     assert dir(consilience) == sorted(consilience.__all__)
 

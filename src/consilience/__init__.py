@@ -64,9 +64,9 @@ if TYPE_CHECKING:
         VariationalResult,
         variational,
     )
-    from consilience.inference.batch import expected_counts
     from consilience.inference.divergence import entropy, kl_divergence
     from consilience.inference.evidence import Likelihood, Soft
+    from consilience.inference.expectation import expected_counts
     from consilience.inference.explanations import Explanation, most_probable
     from consilience.inference.queries import log_probability
     from consilience.latent.agreement import label_agreement
@@ -310,7 +310,7 @@ _HOME = {
     "entropy": "inference.divergence",
     "evaluate": "classify.measures",
     "evaluate_network": "classify.measures",
-    "expected_counts": "inference.batch",
+    "expected_counts": "inference.expectation",
     "fit": "learning",
     "AvailableCases": "learning",
     "EM": "incomplete.em",
@@ -559,11 +559,17 @@ __all__ = [
 ]
 
 
+_NAMESPACES = ("inference",)
+"""Rooms whose public names are asked for by the room: ``cs.inference.Exact``."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'consilience' has no attribute {name!r}")
     import importlib
 
+    if name in _NAMESPACES:
+        return importlib.import_module(f"consilience.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'consilience' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"consilience.{_HOME[name]}"), name)
     globals()[name] = value
     return value

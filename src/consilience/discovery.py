@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Seed
+from consilience._typing import Bools, Seed
 from consilience.data.table import Table
 from consilience.errors import GraphError, InputError, TooDearError
 from consilience.graph.dag import DAG
@@ -17,8 +17,8 @@ from consilience.graph.names import Arc
 from consilience.incomplete.rule import Method, check_gaps, columns_with_gaps, method_for, table_of
 from consilience.incomplete.structural_em import (
     RESTARTS,
+    FirstGraphs,
     StructuralEM,
-    first_graphs,
     structural_em,
 )
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
@@ -28,16 +28,18 @@ from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.columns import check_continuous, check_counts, check_spread, rows_used
+from consilience.structure.family_scores import family_scores, strata_of
 from consilience.structure.scores.score import Score, check_score, takes_gaps
 from consilience.structure.scores.sources import bounded
 from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
-from consilience.structure.searches.local import unjudged
-from consilience.structure.searches.mixed import MixedScores
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
 from consilience.structure.sources import default_score, note_on_sources, ways_of
 
 __all__ = ["learn", "node_scores", "score", "search"]
+
+ENOUGH = 0.5
+"""Share of complete rows from which on their graph is one that structural EM begins with."""
 
 PATIENCE = 1000
 """Restarts in vain of the default search when it is given time to use."""
@@ -93,8 +95,8 @@ def search(
     """The record of a search for the graph of the rows: graph, class, score, trace, why it ended.
 
     The source is not a variable of the graph. No row with gaps is dropped: structural EM completes
-    them if all variables are discrete; otherwise, or with ``score=PNAL()``, each family is judged
-    by the rows complete for it. ``judged_by``, ``n_rows`` and the notes of the record say it.
+    them; with ``score=PNAL()`` each family is judged by the rows complete for it. ``judged_by``,
+    ``n_rows`` and the notes of the record say it.
 
     Parameters
     ----------
@@ -104,8 +106,7 @@ def search(
     score
         How graphs are judged. If not given ``BIC()``, with several sources
         ``BySource(BIC())``, which does not take a difference between sources for dependence; give
-        ``BIC()`` to pool them. With gaps the sources are pooled: ``BIC()`` on completed rows, or
-        ``PNAL(c=1)`` if there are continuous variables.
+        ``BIC()`` to pool them. With gaps it is the same score on completed rows.
     search
         How graphs are looked through; ``HillClimb()`` if not given.
     gaps
@@ -166,42 +167,7 @@ def node_scores(
             node=source.name,
         )
     _check.known("variable", dag.nodes, engine.schema.variables)
-    variables = engine.schema.variables
-    families = [Family(node, dag.parents(node)) for node in dag.nodes]
-    mixed = [one for one in families if any(variables[v].is_continuous for v in one.variables)]
-    tables = [one for one in families if one not in mixed]
-    found: dict[str, float] = {}
-    if tables:
-        counts = count(engine, tables, by_source=score.by_source, memory_limit=memory_limit)
-        check_counts(counts, gaps=takes_gaps(score))
-        found = dict(zip((f.child for f in tables), score.local(counts).tolist(), strict=True))
-    if mixed:
-        found |= _mixed_scores(engine, dag, mixed, score, memory_limit)
-    for family in families:
-        if not np.isfinite(found[family.child]):
-            raise unjudged(score, family)
-    return {node: found[node] for node in dag.nodes}
-
-
-def _mixed_scores(
-    engine: Engine, dag: DAG, families: list[Family], score: Score, memory_limit: float
-) -> dict[str, float]:
-    """Scores of families that have a continuous variable."""
-    strata = _strata(engine, dag.nodes, memory_limit)
-    involved = {name for family in families for name in family.variables}
-    discrete = [Family(name) for name in sorted(involved - set(strata.names))]
-    if discrete:
-        check_counts(count(engine, discrete), gaps=takes_gaps(score))
-    check_continuous(engine, strata, gaps=takes_gaps(score))
-    scores = MixedScores(engine, strata, score, dag.nodes, memory_limit=memory_limit)
-    place = {node: i for i, node in enumerate(dag.nodes)}
-    found = {}
-    for family in families:
-        key = place[family.child], sum(1 << place[parent] for parent in family.parents)
-        found[family.child] = float(scores.several(key[0], [key[1]])[0])
-        if found[family.child] == -np.inf:
-            raise scores.error(*key)
-    return found
+    return family_scores(engine, dag, score, memory_limit=memory_limit)
 
 
 class _Look(NamedTuple):
@@ -232,7 +198,7 @@ class _Question:
     def look(self, rows: Engine) -> _Look:
         """The rows with the statistics of each variable alone."""
         names = self.constraints.names
-        strata = _strata(rows, names, self.memory_limit)
+        strata = strata_of(rows, names, self.memory_limit)
         discrete = [Family(name) for name in names if name not in strata.names]
         return _Look(rows, strata, count(rows, discrete) if discrete else [])
 
@@ -299,7 +265,8 @@ def _search(
     missing = columns_with_gaps(look.counts, look.strata)
     if not missing:
         return _over_all_rows(question, look, default_score(engine) if score is None else score)
-    return _despite_gaps(question, look, method_for(engine, missing, score, gaps))
+    method = method_for(engine, missing, score, gaps, logistic=logistic)
+    return _despite_gaps(question, look, method)
 
 
 def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResult:
@@ -338,12 +305,9 @@ def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchRes
     else:
         found = _completing(question, look, method.score, method.completion)
         n_rows = dict.fromkeys(found.dag.nodes, float(table_of(look.rows).total_weight))
-    notes = (method.note(n_rows), *_about_sources(look, method.score), *found.notes)
+    about_sources = note_on_sources(look.rows, method.score, found.by_source)
+    notes = (method.note(n_rows), *about_sources, *found.notes)
     return replace(found, judged_by=method.judged_by, n_rows=n_rows, notes=notes)
-
-
-def _about_sources(look: _Look, score: Score) -> tuple[str, ...]:
-    return note_on_sources(look.rows, score, {}, has_gaps=True)
 
 
 def _completing(
@@ -354,16 +318,26 @@ def _completing(
     is_climb = hasattr(search, "start")
     start = choice.start if choice.start is not None else getattr(search, "start", None)
 
-    def find(completed: Table, dag: DAG) -> SearchResult:
+    def find(completed: Memory, dag: DAG) -> SearchResult:
         begun: Search = replace(search, start=dag) if is_climb else search
-        return begun.search(question.task(question.look(Memory(completed)), score))
+        return begun.search(question.task(question.look(completed), score))
 
+    def of_complete_rows() -> SearchResult:
+        return search.search(question.task(question.look(Memory(whole)), score))
+
+    table = table_of(look.rows)
+    whole = table.take(_is_complete(table))
+    is_enough = whole.n_rows >= ENOUGH * table.n_rows and _can_vary(whole)
     return structural_em(
-        table_of(look.rows),
+        table,
         choice,
         score,
-        first=first_graphs(
-            start, lambda one: question.task(look, one), getattr(search, "max_parents", None)
+        first=FirstGraphs(
+            start,
+            lambda one: question.task(look, one),
+            of_complete_rows if is_enough else None,
+            getattr(search, "max_parents", None),
+            is_discrete=not look.strata.names,
         ),
         find=find,
         keep_start=is_climb,
@@ -373,12 +347,20 @@ def _completing(
     )
 
 
+def _is_complete(table: Table) -> Bools:
+    """The rows without a gap."""
+    is_complete = np.ones(table.n_rows, bool)
+    for name, column in table.columns.items():
+        is_complete &= ~np.isnan(column) if table.variables[name].is_continuous else column >= 0
+    return is_complete
+
+
+def _can_vary(table: Table) -> bool:
+    """Whether a graph can be judged on these rows: no continuous column is constant in them."""
+    columns = (table.columns[n] for n, v in table.variables.items() if v.is_continuous)
+    return table.n_rows > 1 and all(column.min() < column.max() for column in columns)
+
+
 def _check_search(search: object) -> None:
     if isinstance(search, type) or not hasattr(search, "search"):
         raise InputError(f"search must be a choice such as cs.HillClimb(), got {search!r}.")
-
-
-def _strata(engine: Engine, names: Iterable[str], memory_limit: float) -> Strata:
-    """The moments of the continuous variables among these, by name."""
-    continuous = sorted(name for name in names if engine.schema[name].is_continuous)
-    return Strata(engine, continuous, memory_limit=memory_limit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from gap_tables import expected_by_hand, random_case, row_posteriors
@@ -9,13 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import consilience as cs
-from consilience.errors import ImpossibleEvidenceError, InputError
+from consilience.errors import ImpossibleEvidenceError
 from consilience.inference import cases as module
 from consilience.inference.cases import Cases
+from consilience.inference.completion import completed, completions
 
 
 def tables_of(net):
     return {name: local.table for name, local in net.tables.items()}
+
+
+class Found(NamedTuple):
+    counts: dict[str, np.ndarray]
+    log_likelihood: float
+
+
+def expected(cases, tables):
+    found = cases.expect(cases.layout.flatten(tables))
+    return Found(cases.layout.split(found.counts), found.log_likelihood)
+
+
+def drawn(cases, tables, rng):
+    return cases.layout.split(cases.draw(cases.layout.flatten(tables), rng).counts)
 
 
 @pytest.fixture(params=["enumerated", "tree"])
@@ -31,10 +48,10 @@ def route(request, monkeypatch):
 def test_expected_counts_are_those_over_all_completions(seed):
     net, table = random_case(seed)
     counts, log_likelihood = expected_by_hand(net, table)
-    found = Cases.of(net, table).expected(tables_of(net))
+    found = expected(Cases.of(net, table), tables_of(net))
     assert found.log_likelihood == pytest.approx(log_likelihood, rel=1e-12, abs=1e-12)
-    for name, expected in counts.items():
-        np.testing.assert_allclose(found.counts[name], expected, atol=1e-11)
+    for name, by_hand in counts.items():
+        np.testing.assert_allclose(found.counts[name], by_hand, atol=1e-11)
 
 
 def test_tables_need_not_be_normalised(route):
@@ -46,7 +63,7 @@ def test_tables_need_not_be_normalised(route):
     table = table if known.n_rows == 0 else known
     cases = Cases.of(net, table)
     scaled = {name: 0.5 * one for name, one in tables_of(net).items()}
-    plain, half = cases.expected(tables_of(net)), cases.expected(scaled)
+    plain, half = expected(cases, tables_of(net)), expected(cases, scaled)
     n_factors = sum(one.sum() for one in plain.counts.values())
     assert half.log_likelihood == pytest.approx(plain.log_likelihood + n_factors * np.log(0.5))
 
@@ -55,7 +72,7 @@ def test_a_leaf_that_is_missing_counts_nowhere():
     net = cs.random_network(cs.DAG([("class", "sign")]), n_states=2, seed=1)
     (a, b), (no, yes) = net.variables["class"].states, net.variables["sign"].states
     table = cs.read({"class": [a, b, a], "sign": [no, yes, None]}, schema=net.variables)
-    found = Cases.of(net, table).expected(tables_of(net)).counts
+    found = expected(Cases.of(net, table), tables_of(net)).counts
     assert found["sign"].sum() == 2
     assert found["class"].tolist() == [2, 1]
 
@@ -64,8 +81,8 @@ def test_a_row_of_weight_two_is_two_rows(route):
     net, table = random_case(11)
     twice = cs.Table(table.schema, table.columns, weights=np.full(table.n_rows, 2, np.int64))
     both = table.take(np.repeat(np.arange(table.n_rows), 2))
-    one = Cases.of(net, twice).expected(tables_of(net))
-    two = Cases.of(net, both).expected(tables_of(net))
+    one = expected(Cases.of(net, twice), tables_of(net))
+    two = expected(Cases.of(net, both), tables_of(net))
     assert one.log_likelihood == pytest.approx(two.log_likelihood, rel=1e-12)
     for name, counts in one.counts.items():
         np.testing.assert_allclose(counts, two.counts[name], atol=1e-10)
@@ -82,7 +99,7 @@ def test_many_features_do_not_underflow():
             for name, column in net.sample(5, seed=2).columns.items()
         },
     )
-    found = Cases.of(net, table).expected(tables_of(net))
+    found = expected(Cases.of(net, table), tables_of(net))
     assert found.log_likelihood == pytest.approx(net.log_likelihood(table).sum(), rel=1e-12)
 
 
@@ -90,19 +107,19 @@ def test_many_features_do_not_underflow():
 def test_draws_are_the_expected_counts_on_average(seed, route):
     net, table = random_case(seed, n_rows=12)
     cases, rng = Cases.of(net, table), np.random.default_rng(1)
-    expected = cases.expected(tables_of(net)).counts
-    drawn = [cases.drawn(tables_of(net), rng) for _ in range(1500)]
-    for name, counts in expected.items():
-        mean = np.mean([one[name] for one in drawn], axis=0)
+    mean_counts = expected(cases, tables_of(net)).counts
+    many = [drawn(cases, tables_of(net), rng) for _ in range(1500)]
+    for name, counts in mean_counts.items():
+        mean = np.mean([one[name] for one in many], axis=0)
         # A count of 12 rows has a variance of 3 at most: six standard errors.
         np.testing.assert_allclose(mean, counts, atol=6 * np.sqrt(3 / 1500))
-        np.testing.assert_allclose([one[name].sum() for one in drawn], counts.sum())
+        np.testing.assert_allclose([one[name].sum() for one in many], counts.sum())
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_the_most_probable_completion_of_each_row(seed):
     net, table = random_case(seed)
-    filled = Cases.of(net, table).completed(tables_of(net))
+    filled = completed(net, table)
     for i, weighed in enumerate(row_posteriors(net, table)):
         states = tuple(int(filled[name][i]) for name in net.variables)
         assert weighed[states] == pytest.approx(max(weighed.values()), rel=1e-12)
@@ -112,7 +129,7 @@ def test_rows_without_gaps_are_their_own_completion():
     net = cs.random_network(cs.DAG([("a", "b")]), n_states=2, seed=1)
     rows = net.sample(50, seed=1)
     for rng in (None, np.random.default_rng(1)):
-        filled = Cases.of(net, rows).completed(tables_of(net), rng)
+        filled = completed(net, rows, rng)
         assert all(np.array_equal(filled[name], rows.column(name)) for name in "ab")
 
 
@@ -120,9 +137,8 @@ def test_random_completions_follow_the_posterior_of_the_row():
     net, table = random_case(3, n_rows=1)
     rng, [weighed] = np.random.default_rng(5), row_posteriors(net, table)
     total, found = sum(weighed.values()), dict.fromkeys(weighed, 0)
-    cases = Cases.of(net, table)
     for _ in range(3000):
-        filled = cases.completed(tables_of(net), rng)
+        filled = completed(net, table, rng)
         found[tuple(int(filled[name][0]) for name in net.variables)] += 1
     for states, weight in weighed.items():
         assert found[states] / 3000 == pytest.approx(weight / total, abs=0.05)
@@ -131,24 +147,24 @@ def test_random_completions_follow_the_posterior_of_the_row():
 @pytest.mark.parametrize("seed", range(15))
 def test_soft_completions_are_all_completions_with_their_weights(seed):
     net, table = random_case(seed, n_rows=8)
-    found = Cases.of(net, table).completions(tables_of(net), smallest=1e-12)
-    assert found.weights.sum() == pytest.approx(table.n_rows)
-    expected = {}
+    found = completions(net, table, 1e-12)
+    assert found.shares.sum() == pytest.approx(table.n_rows)
+    wanted = {}
     for weighed in row_posteriors(net, table):
         for states, weight in weighed.items():
-            expected[states] = expected.get(states, 0.0) + weight / sum(weighed.values())
+            wanted[states] = wanted.get(states, 0.0) + weight / sum(weighed.values())
     collected = {}
-    for k, weight in enumerate(found.weights):
-        states = tuple(int(found.columns[name][k]) for name in net.variables)
+    for k, weight in enumerate(found.shares):
+        states = tuple(int(found.codes[name][k]) for name in net.variables)
         collected[states] = collected.get(states, 0.0) + weight
-    assert collected == pytest.approx({k: v for k, v in expected.items() if v > 0}, abs=1e-9)
+    assert collected == pytest.approx({k: v for k, v in wanted.items() if v > 0}, abs=1e-9)
 
 
 def test_rare_completions_are_cut_and_the_others_scaled_up():
     net = cs.Network.of([cs.Categorical(cs.Variable("x", ("a", "b")), (), [0.999, 0.001])])
     table = cs.read({"x": [None, "b"]}, schema=net.variables)
-    found = Cases.of(net, table).completions(tables_of(net), smallest=0.01)
-    assert dict(zip(found.columns["x"].tolist(), found.weights.tolist(), strict=True)) == {
+    found = completions(net, table, 0.01)
+    assert dict(zip(found.codes["x"].tolist(), found.shares.tolist(), strict=True)) == {
         1: 1.0,
         0: 1.0,
     }
@@ -158,8 +174,8 @@ def test_rare_completions_are_cut_and_the_others_scaled_up():
 def test_the_order_of_rows_does_not_matter(seed):
     net, table = random_case(seed, n_rows=20)
     order = np.random.default_rng(seed).permutation(20)
-    one = Cases.of(net, table).expected(tables_of(net))
-    two = Cases.of(net, table.take(order)).expected(tables_of(net))
+    one = expected(Cases.of(net, table), tables_of(net))
+    two = expected(Cases.of(net, table.take(order)), tables_of(net))
     for name, counts in one.counts.items():
         np.testing.assert_allclose(counts, two.counts[name], atol=1e-10)
 
@@ -167,9 +183,9 @@ def test_the_order_of_rows_does_not_matter(seed):
 def test_a_table_without_gaps_and_one_without_rows_are_counted():
     net = cs.random_network(cs.DAG([("a", "b")]), n_states=2, seed=1)
     rows = net.sample(50, seed=1)
-    counts = Cases.of(net, rows).expected(tables_of(net)).counts
+    counts = expected(Cases.of(net, rows), tables_of(net)).counts
     assert counts["b"].sum() == 50
-    nothing = Cases.of(net, rows.take([])).expected(tables_of(net))
+    nothing = expected(Cases.of(net, rows.take([])), tables_of(net))
     assert nothing.counts["b"].sum() == 0
     assert nothing.log_likelihood == 0
 
@@ -181,14 +197,8 @@ def test_an_impossible_row_has_minus_infinity_and_cannot_be_drawn():
     )
     table = cs.read({"x": [None, None], "y": ["a", "b"]}, schema=net.variables)
     cases = Cases.of(net, table)
-    assert cases.expected(tables_of(net)).log_likelihood == -np.inf
+    assert expected(cases, tables_of(net)).log_likelihood == -np.inf
     with pytest.raises(ImpossibleEvidenceError, match="probability zero"):
-        cases.drawn(tables_of(net), np.random.default_rng(1))
-    with pytest.raises(ImpossibleEvidenceError, match="probability zero"):
-        cases.completed(tables_of(net))
-
-
-def test_continuous_nodes_are_refused():
-    net = cs.Network.of([cs.LinearGaussian(cs.Variable("x"), (), 0.0, [], 1.0)])
-    with pytest.raises(InputError, match="x"):
-        Cases.of(net, net.sample(3, seed=1))
+        drawn(cases, tables_of(net), np.random.default_rng(1))
+    with pytest.raises(ImpossibleEvidenceError, match="row 2 has probability zero"):
+        completed(net, table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -10,8 +12,10 @@ from hypothesis import strategies as st
 import consilience as cs
 from consilience.distributions.categorical import proportions
 from consilience.errors import DataError
-from consilience.incomplete.mixed_em import climb_mixed
-from consilience.inference.mixed_cases import MixedCases
+from consilience.incomplete.climbing import Problem
+from consilience.incomplete.climbing import climb as climb_from
+from consilience.incomplete.space import Space
+from consilience.inference.cases import Cases
 
 COIN = cs.Variable("coin", ("heads", "tails"))
 
@@ -31,12 +35,48 @@ def maximizer(net, gaussian=None):
     return maximize
 
 
-def climb(net, table, *, iterations=500, tolerance=1e-10, accelerate=True, **more):
-    cases = MixedCases.of(net, table)
-    more.setdefault("maximize", maximizer(net))
-    return climb_mixed(
-        net, cases, iterations=iterations, tolerance=tolerance, accelerate=accelerate, **more
+class Climbed(NamedTuple):
+    net: cs.Network
+    objective: list[float]
+    stopped_by: str
+    n_falls: int
+    counts: dict[str, np.ndarray]
+    moments: dict[str, cs.Moments]
+
+
+def climb(
+    net,
+    table,
+    *,
+    iterations=500,
+    tolerance=1e-10,
+    accelerate=True,
+    maximize=None,
+    log_prior=lambda _: 0.0,
+    tell=lambda *_: None,
+    apart=(),
+):
+    """EM from this network, with every missing value filled as textbooks do."""
+    cases = Cases.of(net, table, apart=apart, keeps_barren=True)
+    space, step = Space(net, cases), maximize or maximizer(net)
+    space.refuse_collapse(net.regressions)
+
+    def to_vector(expected):
+        found = step(cases.layout.split(expected.counts), expected.moments)
+        space.refuse_collapse(found.regressions)
+        return space.of_network(found)
+
+    at = climb_from(
+        Problem(space, to_vector, log_prior),
+        space.of_network(net),
+        iterations=iterations,
+        tolerance=tolerance,
+        accelerate=accelerate,
+        tell=tell,
     )
+    counts = cases.layout.split(at.expected.counts)
+    found = space.network(at.vector)
+    return Climbed(found, at.objective, at.stopped_by, at.n_falls, counts, at.expected.moments)
 
 
 def joint(net):
@@ -350,7 +390,6 @@ def test_an_estimator_without_an_objective_stops_when_the_parameters_rest():
     start = cs.fit(
         cs.DAG([("x", "y")]), table.take(~np.isnan(y)), gaussian=cs.HierarchicalGaussian()
     )
-    cases = MixedCases.of(start, table, apart=["x", "y"])
     regress = maximizer(start, cs.HierarchicalGaussian())
 
     def maximize(counts, moments):
@@ -358,7 +397,15 @@ def test_an_estimator_without_an_objective_stops_when_the_parameters_rest():
         local = {**net.distributions, "place": start["place"]}
         return cs.Network(local, source="place")
 
-    found = climb_mixed(start, cases, maximize, iterations=200, tolerance=1e-8, log_prior=None)
+    found = climb(
+        start,
+        table,
+        iterations=200,
+        tolerance=1e-8,
+        maximize=maximize,
+        log_prior=None,
+        apart=["x", "y"],
+    )
     assert found.stopped_by == "tolerance"
     difference = found.net["y"].intercept[1] - found.net["y"].intercept[0]
     assert difference == pytest.approx(1.0, abs=0.4)

@@ -76,4 +76,4 @@ def test_an_elimination_beyond_the_limit_is_refused():
     dag = cs.DAG([(a, "y") for a in names])
     net = cs.random_network(dag, seed=0)
     with pytest.raises(MemoryLimitError, match="exact inference would need"):
-        joint(net, ["y"], memory_limit=1000)
+        joint(net, ["y"], by=cs.inference.Exact(memory_limit=1000))

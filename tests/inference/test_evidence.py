@@ -91,9 +91,9 @@ def test_the_cost_of_all_marginals_is_what_the_limit_is_compared_with():
     net = chain(10)
     needed = net.cost().bytes
     assert net.cost(given={"x3": "0"}).bytes == needed
-    marginals(net, memory_limit=needed)
+    marginals(net, by=cs.inference.Exact(memory_limit=needed))
     with pytest.raises(MemoryLimitError) as caught:
-        marginals(net, memory_limit=needed - 1)
+        marginals(net, by=cs.inference.Exact(memory_limit=needed - 1))
     assert caught.value.culprits["needed"] == needed
 
 

@@ -17,6 +17,7 @@ from consilience.errors import (
     MemoryLimitError,
     UnknownNameError,
 )
+from consilience.inference import Exact
 from consilience.inference.evidence import evidence_of
 from consilience.inference.junction import JunctionTree, compiled
 from consilience.inference.queries import query
@@ -203,7 +204,7 @@ def test_the_cost_is_known_and_bounded_before_anything_is_allocated():
     assert cost.bytes == 8 * cost.total_cells
     assert set(cost.cliques[0]) <= set(names)
     with pytest.raises(MemoryLimitError, match=r"largest clique has .* cells: 'x.*net\.sample"):
-        query(net, "x39", memory_limit=100)
+        query(net, "x39", by=Exact(memory_limit=100))
     with pytest.raises(MemoryLimitError):
         JunctionTree.of(net, memory_limit=100)
 

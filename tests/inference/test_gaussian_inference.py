@@ -201,7 +201,9 @@ def test_a_query_in_a_long_chain_leaves_out_what_cannot_matter():
         + [cs.LinearGaussian(b, (a,), 0.0, [0.9], 1.0) for a, b in pairwise(variables)]
     )
     limit = 10_000  # the dense covariance would take 18 MB
-    belief = cs.inference.query(net, "x701", given={"x700": 2.0, "x702": 3.0}, memory_limit=limit)
+    belief = cs.inference.query(
+        net, "x701", given={"x700": 2.0, "x702": 3.0}, by=cs.inference.Exact(limit)
+    )
     assert belief.mean == pytest.approx((0.9 * 2 + 0.9 * 3) / (1 + 0.81))
 
 
@@ -249,4 +251,4 @@ def test_a_column_of_states_is_refused_where_values_are_wanted():
 
 def test_the_joint_of_a_component_is_refused_before_it_is_formed():
     with pytest.raises(MemoryLimitError, match="the joint distribution of 'dose'"):
-        line().query("dose", given={"effect": 1.0}, memory_limit=100)
+        line().query("dose", given={"effect": 1.0}, by=cs.inference.Exact(memory_limit=100))

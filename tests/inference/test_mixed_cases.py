@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,8 +20,9 @@ from consilience.errors import (
     MemoryLimitError,
     ModelError,
 )
-from consilience.inference import row_patterns
-from consilience.inference.mixed_cases import MixedCases
+from consilience.inference import cases as module
+from consilience.inference.cases import Cases
+from consilience.inference.completion import completed
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import MomentRequest
 
@@ -38,6 +42,36 @@ def with_gaps(table: cs.Table, rng: np.random.Generator, share: float) -> cs.Tab
 
 def rows_of(net: cs.Network, n_rows: int, seed: int, share: float = 0.4) -> cs.Table:
     return with_gaps(net.sample(n_rows, seed=seed), np.random.default_rng(seed), share)
+
+
+@pytest.fixture(params=["enumerated", "tree"])
+def route(request, monkeypatch):
+    """All hidden sets are enumerated, or all go through the junction tree."""
+    if request.param == "tree":
+        monkeypatch.setattr(module, "MOST_JOINT_STATES", 0)
+    return request.param
+
+
+class Found(NamedTuple):
+    counts: dict[str, np.ndarray]
+    moments: dict[str, cs.Moments]
+    log_likelihood: float
+
+
+def expected(net: cs.Network, table: cs.Table, **options) -> Found:
+    """Expected statistics, those of barren values included."""
+    cases = Cases.of(net, table, keeps_barren=True, **options)
+    return split(cases, cases.expected(net))
+
+
+def drawn(net: cs.Network, table: cs.Table, rng) -> Found:
+    cases = Cases.of(net, table, keeps_barren=True)
+    theta = cases.layout.flatten({name: local.table for name, local in net.tables.items()})
+    return split(cases, cases.draw(theta, rng, net.regressions))
+
+
+def split(cases: Cases, found) -> Found:
+    return Found(cases.layout.split(found.counts), found.moments, found.log_likelihood)
 
 
 def known(net: cs.Network, table: cs.Table, row: int) -> dict[str, object]:
@@ -92,12 +126,13 @@ def check_moments(found, parts, *, tolerance=1e-9):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.usefixtures("route")
 def test_expected_statistics_are_those_of_all_completions(seed):
     rng = np.random.default_rng(seed)
     net = random_mixed(rng, int(rng.integers(1, 6)), p_discrete=[0.0, 0.5][seed % 2])
     table = rows_of(net, 8, seed)
     counts, groups, log_likelihood = oracle(net, table)
-    found = MixedCases.of(net, table).expected(net)
+    found = expected(net, table)
     assert found.log_likelihood == pytest.approx(log_likelihood, rel=1e-9, abs=1e-9)
     assert list(found.counts) == list(counts)
     for name, table_of in counts.items():
@@ -127,19 +162,19 @@ def test_the_log_likelihood_of_three_nodes_is_that_of_scipy():
         multivariate_normal([2.0, 5.0], [[0.25, 0.5], [0.5, 10.0]]),
     ]
     alone = [multivariate_normal(1.0, 13.0), multivariate_normal(5.0, 10.0)]
-    expected = (
+    by_hand = (
         np.log(0.3 * joint[0].pdf([0.5, 1.5]) + 0.7 * joint[1].pdf([0.5, 1.5]))
         + np.log(0.3 * alone[0].pdf(2.5))
         + np.log(0.3 * alone[0].pdf(-4.0) + 0.7 * alone[1].pdf(-4.0))
     )
-    assert MixedCases.of(net, rows).expected(net).log_likelihood == pytest.approx(expected)
+    assert expected(net, rows).log_likelihood == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_log_likelihood_is_that_of_the_network(seed):
     net = random_mixed(np.random.default_rng(seed), 7, p_arc=0.5)
     table = rows_of(net, 60, seed, share=0.3)
-    found = MixedCases.of(net, table).expected(net).log_likelihood
+    found = expected(net, table).log_likelihood
     assert found == pytest.approx(net.log_likelihood(table).sum(), rel=1e-9)
 
 
@@ -147,7 +182,7 @@ def test_the_log_likelihood_is_that_of_the_network(seed):
 def test_complete_rows_give_plain_counts_and_moments(seed):
     net = random_mixed(np.random.default_rng(seed), 6)
     table = net.sample(300, seed=seed)
-    found = MixedCases.of(net, table).expected(net)
+    found = expected(net, table)
     for name, moments in found.moments.items():
         by = tuple(v.name for v in net[name].discrete)
         plain = engine_of(table).gather(MomentRequest(moments.names, by))
@@ -172,7 +207,7 @@ def test_means_of_a_hundred_million_keep_their_digits():
     near = {n: np.round(c * 2**20) / 2**20 for n, c in table.columns.items()}
     moved = {n: c + 1e8 for n, c in near.items()}
     low, high = (
-        MixedCases.of(one, cs.Table(table.schema, columns)).expected(one)
+        expected(one, cs.Table(table.schema, columns))
         for one, columns in ((net, near), (far, moved))
     )
     assert high.log_likelihood == pytest.approx(low.log_likelihood, rel=1e-9)
@@ -190,7 +225,7 @@ def test_precise_regressions_do_not_spoil_the_others():
         ]
     )
     rows = cs.read({"x": [None], "y": [None], "z": [2.0]}, continuous=["x", "y", "z"])
-    found = MixedCases.of(net, rows).expected(net)
+    found = expected(net, rows)
     moments = found.moments["z"]
     np.testing.assert_allclose(moments.mean[0, 0], [1.0, 1.0, 2.0], rtol=1e-12)
     # Given x + y = 2 both have the variance 1/2 and the covariance -1/2.
@@ -220,45 +255,23 @@ def test_weights_are_repeated_rows_in_any_order(seed):
     weights = rng.integers(0, 4, 12)
     weighted = cs.Table(table.schema, table.columns, None, weights)
     repeated = table.take(rng.permutation(np.repeat(np.arange(12), weights)))
-    same(MixedCases.of(net, weighted).expected(net), MixedCases.of(net, repeated).expected(net))
-
-
-def test_blocks_do_not_change_the_statistics(monkeypatch):
-    net = random_mixed(np.random.default_rng(4), 6)
-    table = rows_of(net, 200, 4)
-    whole = MixedCases.of(net, table)
-    monkeypatch.setattr(row_patterns, "CELLS_A_BLOCK", 400)
-    parts = MixedCases.of(net, table)
-    assert len(parts.blocks) > 20 > len(whole.blocks)
-    same(whole.expected(net), parts.expected(net))
-    for seed in (None, 3):
-        one, other = (
-            cases.completed(net, None if seed is None else np.random.default_rng(seed))
-            for cases in (whole, parts)
-        )
-        for name in one:
-            np.testing.assert_allclose(one[name], other[name], rtol=1e-12)
-    a, b = (cases.drawn(net, np.random.default_rng(5)) for cases in (whole, parts))
-    for name in a.counts:
-        assert a.counts[name].tolist() == b.counts[name].tolist()
-    for name in a.moments:
-        np.testing.assert_allclose(a.moments[name].mean, b.moments[name].mean, atol=1e-10)
+    same(expected(net, weighted), expected(net, repeated))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_most_probable_completion_is_the_explanation_of_each_row(seed):
     net = random_mixed(np.random.default_rng(seed), 5)
     table = rows_of(net, 15, seed)
-    completed = MixedCases.of(net, table).completed(net)
-    assert list(completed) == list(net.variables)
+    filled = completed(net, table)
+    assert list(filled) == list(net.variables)
     for row in range(table.n_rows):
         evidence = known(net, table, row)
         best = {**evidence, **net.mpe(evidence)}
         for name, variable in net.variables.items():
             if variable.is_continuous:
-                assert completed[name][row] == pytest.approx(best[name], rel=1e-8, abs=1e-8)
+                assert filled[name][row] == pytest.approx(best[name], rel=1e-8, abs=1e-8)
             else:
-                assert variable.discrete_states[completed[name][row]] == best[name]
+                assert variable.discrete_states[filled[name][row]] == best[name]
 
 
 @pytest.mark.parametrize("is_random", [False, True])
@@ -266,33 +279,34 @@ def test_what_a_row_knows_stays_to_the_bit(is_random):
     net = random_mixed(np.random.default_rng(2), 6)
     table = rows_of(net, 100, 2)
     rng = np.random.default_rng(0) if is_random else None
-    completed = MixedCases.of(net, table).completed(net, rng)
+    filled = completed(net, table, rng)
     for name, column in table.columns.items():
         is_known = ~np.isnan(column) if column.dtype == float else column >= 0
-        assert (completed[name][is_known] == column[is_known]).all()
-        assert np.isfinite(completed[name]).all()
-        assert (completed[name] >= 0).all() or net.variables[name].is_continuous
+        assert (filled[name][is_known] == column[is_known]).all()
+        assert np.isfinite(filled[name]).all()
+        assert (filled[name] >= 0).all() or net.variables[name].is_continuous
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.usefixtures("route")
 def test_draws_have_the_expected_statistics(seed):
     rng = np.random.default_rng(seed)
     net = random_mixed(rng, 5, p_arc=0.6)
     table = rows_of(net, 3, seed, share=0.5)
-    weights = np.full(3, 30_000)  # more than a chunk of draws
-    cases = MixedCases.of(net, cs.Table(table.schema, table.columns, None, weights))
-    expected, drawn = cases.expected(net), cases.drawn(net, rng)
-    for name, counts in expected.counts.items():
+    weights = np.full(3, 30_000)
+    weighted = cs.Table(table.schema, table.columns, None, weights)
+    mean, one = expected(net, weighted), drawn(net, weighted, rng)
+    for name, counts in mean.counts.items():
         # Six standard deviations of a sum of at most 90,000 zeros and ones.
-        np.testing.assert_allclose(drawn.counts[name], counts, atol=6 * 0.5 * 90_000**0.5)
-    for name, moments in expected.moments.items():
+        np.testing.assert_allclose(one.counts[name], counts, atol=6 * 0.5 * 90_000**0.5)
+    for name, moments in mean.moments.items():
         for state in np.flatnonzero(moments.weight[0] > 5_000):
             n = moments.weight[0, state]
             covariance = moments.scatter[0, state] / n
             size = np.sqrt(np.diag(covariance)) + 1e-12
-            away = (drawn.moments[name].mean - moments.mean)[0, state] / size
+            away = (one.moments[name].mean - moments.mean)[0, state] / size
             assert np.abs(away).max() < 6 / 5_000**0.5
-            left = drawn.moments[name].scatter[0, state] / n - covariance
+            left = one.moments[name].scatter[0, state] / n - covariance
             assert np.abs(left / np.outer(size, size)).max() < 0.2
 
 
@@ -308,20 +322,10 @@ def test_random_completions_follow_the_posterior_jointly():
         cs.Schema({"coin": COIN, "x": X}),
         {"coin": np.full(n, -1, np.int8), "x": np.full(n, np.nan)},
     )
-    drawn = MixedCases.of(net, rows).completed(net, np.random.default_rng(1))
-    assert drawn["coin"].mean() == pytest.approx(0.5, abs=0.02)
-    assert drawn["x"][drawn["coin"] == 1].mean() == pytest.approx(2.0, abs=0.05)
-    assert drawn["x"][drawn["coin"] == 0].std() == pytest.approx(1.0, abs=0.05)
-
-
-def test_fractional_weights_count_each_drawn_row_with_its_weight():
-    net = random_mixed(np.random.default_rng(7), 5)
-    table = rows_of(net, 30, 7)
-    weights = np.random.default_rng(7).uniform(0, 2, 30)
-    cases = MixedCases.of(net, cs.Table(table.schema, table.columns, None, weights))
-    drawn = cases.drawn(net, np.random.default_rng(1))
-    for statistic in (*drawn.counts.values(), *(m.weight for m in drawn.moments.values())):
-        assert statistic.sum() == pytest.approx(weights.sum())
+    filled = completed(net, rows, np.random.default_rng(1))
+    assert filled["coin"].mean() == pytest.approx(0.5, abs=0.02)
+    assert filled["x"][filled["coin"] == 1].mean() == pytest.approx(2.0, abs=0.05)
+    assert filled["x"][filled["coin"] == 0].std() == pytest.approx(1.0, abs=0.05)
 
 
 def two_hospitals():
@@ -351,8 +355,8 @@ def two_hospitals():
 
 def test_sources_are_an_axis_where_they_are_kept_apart():
     net, rows = two_hospitals()
-    pooled = MixedCases.of(net, rows).expected(net)
-    apart = MixedCases.of(net, rows, apart=["x"]).expected(net)
+    pooled = expected(net, rows)
+    apart = expected(net, rows, apart=["x"])
     assert pooled.moments["x"].source is None
     assert [v.name for v in pooled.moments["x"].given] == ["place", "coin"]
     source = apart.moments["x"].source
@@ -373,12 +377,12 @@ def test_a_node_without_a_column_is_hidden():
     without = rows.select(["x", "y"])
     nothing = {**rows.columns, "coin": np.full(3, -1, np.int8)}
     hidden = cs.Table(rows.schema, nothing, rows.source_codes)
-    same(MixedCases.of(net, without).expected(net), MixedCases.of(net, hidden).expected(net))
+    same(expected(net, without), expected(net, hidden))
 
 
 def test_a_table_without_rows_has_empty_statistics():
     net, rows = two_hospitals()
-    found = MixedCases.of(net, rows.take(slice(0))).expected(net)
+    found = expected(net, rows.take(slice(0)))
     assert found.log_likelihood == 0.0
     assert found.moments["x"].weight.sum() == found.counts["coin"].sum() == 0
 
@@ -388,33 +392,35 @@ def test_a_logistic_node_is_refused_by_name():
     net = cs.Network.of([cs.LinearGaussian(X, (), 0.0, [], 1.0), logistic])
     rows = cs.read({"coin": ["heads", "tails"], "x": [1.5, 2.0]})
     with pytest.raises(ModelError, match="'coin' is discrete and has the continuous parents 'x'"):
-        MixedCases.of(net, rows)
+        Cases.of(net, rows)
 
 
-def test_too_many_joint_states_of_a_row_are_refused_with_the_row_and_the_number():
-    coins = [cs.Variable(f"c{i}", ("a", "b")) for i in range(13)]
-    net = cs.Network.of(
-        [
-            *(cs.Categorical(coin, (), [0.5, 0.5]) for coin in coins),
-            cs.LinearGaussian(X, (), 0.0, [], 1.0),
-        ]
-    )
-    whole = net.sample(3, seed=1)
-    columns = {n: c if c.dtype == float else c.copy() for n, c in whole.columns.items()}
-    for coin in coins:
-        columns[coin.name][1] = -1
-    with pytest.raises(DataError, match=r"row 2: .* 8,192 joint states.* 4,096") as caught:
-        MixedCases.of(net, cs.Table(whole.schema, columns))
-    assert caught.value.culprits["row"] == 2
+def test_any_number_of_states_may_be_missing():
+    coins = [cs.Variable(f"c{i}", ("a", "b")) for i in range(30)]
+    first = cs.Categorical(coins[0], (), [0.5, 0.5])
+    chain = [
+        cs.Categorical(coin, (before,), [[0.9, 0.1], [0.2, 0.8]])
+        for before, coin in itertools.pairwise(coins)
+    ]
+    value = cs.LinearGaussian(X, (coins[-1],), [0.0, 1.0], np.zeros((2, 0)), [1.0, 1.0])
+    net = cs.Network.of([first, *chain, value])
+    nothing = {coin.name: np.full(2, -1, np.int8) for coin in coins}
+    rows = cs.Table(cs.Schema(net.variables), {**nothing, "x": np.array([0.5, 2.0])})
+    found = expected(net, rows)
+    assert found.log_likelihood == pytest.approx(net.log_likelihood(rows).sum(), rel=1e-12)
+    belief = sum(net.query("c29", given={"x": x}).values for x in (0.5, 2.0))
+    np.testing.assert_allclose(found.counts["c29"].sum(axis=0), belief, atol=1e-12)
+    np.testing.assert_allclose(found.moments["x"].weight[0], belief, atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("limit", "what"), [(200, "joint states of the incomplete rows"), (370, "the moments of 'x'")]
+    ("limit", "what"), [(9_000, "joint states of missing"), (300, "the moments of 'x'")]
 )
 def test_what_would_be_too_large_is_refused_before_it_is_made(limit, what):
     net, rows = two_hospitals()
+    many = rows.take(np.ones(100, int))
     with pytest.raises(MemoryLimitError, match=what):
-        MixedCases.of(net, rows, memory_limit=limit)
+        Cases.of(net, many, memory_limit=limit)
 
 
 def test_a_sd_of_zero_is_refused_with_the_joint_state():
@@ -424,38 +430,46 @@ def test_a_sd_of_zero_is_refused_with_the_joint_state():
     bad = cs.LinearGaussian(X, local.given, local.intercept, local.coefficients, sd)
     broken = cs.Network.of([net["place"], net["coin"], bad, net["y"]], source="place")
     with pytest.raises(ModelError, match="'x' given 'place' = 'oslo', 'coin' = 'heads' is zero"):
-        MixedCases.of(net, rows).expected(broken)
+        Cases.of(net, rows).expected(broken)
 
 
 def test_another_graph_is_refused():
     net, rows = two_hospitals()
     other = cs.Network.of([net["place"], net["coin"], net["x"], cs.LinearGaussian(Y, (), 0, [], 1)])
     with pytest.raises(InputError, match="the graph that the rows were prepared for"):
-        MixedCases.of(net, rows).expected(other)
+        Cases.of(net, rows).expected(other)
 
 
 def test_sources_cannot_be_kept_apart_without_any():
     net = cs.Network.of([cs.LinearGaussian(X, (), 0.0, [], 1.0)])
     with pytest.raises(DataError, match="'x' cannot be kept apart by source"):
-        MixedCases.of(net, cs.read({"x": [1.5, 2.5]}), apart=["x"])
+        Cases.of(net, cs.read({"x": [1.5, 2.5]}), apart=["x"])
 
 
 def test_a_discrete_column_of_a_continuous_node_is_refused():
     net = cs.Network.of([cs.LinearGaussian(X, (), 0.0, [], 1.0)])
     with pytest.raises(DataError, match="column 'x' is discrete"):
-        MixedCases.of(net, cs.read({"x": ["a", "b"]}))
+        Cases.of(net, cs.read({"x": ["a", "b"]}))
 
 
-def test_an_impossible_row_makes_the_likelihood_zero_and_does_not_count():
+def test_an_impossible_row_makes_the_likelihood_zero():
     net = cs.Network.of(
-        [cs.Categorical(COIN, (), [1.0, 0.0]), cs.LinearGaussian(X, (), 0.0, [], 1.0)]
+        [
+            cs.Categorical(COIN, (), [1.0, 0.0]),
+            cs.Categorical(cs.Variable("dice", ("low", "high")), (COIN,), [[1.0, 0.0], [0.5, 0.5]]),
+            cs.LinearGaussian(X, (), 0.0, [], 1.0),
+        ]
     )
-    rows = cs.read({"coin": ["heads", "tails"], "x": [0.5, None]}, continuous=["x"])
-    cases = MixedCases.of(net, rows)
-    found = cases.expected(net)
+    rows = cs.read(
+        {"coin": ["heads", None], "dice": ["low", "high"], "x": [0.5, None]},
+        schema=net.variables,
+    )
+    found = expected(net, rows)
     assert found.log_likelihood == -np.inf
     assert found.counts["coin"].tolist() == [1.0, 0.0]
+    with pytest.raises(ImpossibleEvidenceError):
+        drawn(net, rows, np.random.default_rng(0))
     with pytest.raises(ImpossibleEvidenceError, match="row 2"):
-        cases.drawn(net, np.random.default_rng(0))
+        completed(net, rows)
     with pytest.raises(ImpossibleEvidenceError, match="row 2"):
-        cases.completed(net)
+        cs.expected_counts(net, rows)

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError
-from consilience.inference import weighting
+from consilience.inference import Exact, weighting
 
 AGE, ILL, DRUG, PAIN = (
     cs.Variable("age"),
@@ -123,7 +123,7 @@ def test_a_nearly_exact_threshold_is_estimated():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_draws_of_a_logistic_node_equal_the_integral(seed, draws):
-    belief = clinic().query("ill", seed=seed)
+    belief = clinic().query("ill", by=Exact(seed=seed))
     assert within(belief["yes"], integral(p_ill), belief.standard_errors[1])
     assert 0 < belief.standard_errors[1] < 0.005
     assert belief.effective_size == pytest.approx(20_000)
@@ -151,7 +151,7 @@ def test_the_posterior_of_a_single_parent_equals_the_integral():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_draws_of_a_parent_equal_the_integral(seed, draws):
-    belief = clinic().query("age", given={"ill": "yes", "drug": "some"}, seed=seed)
+    belief = clinic().query("age", given={"ill": "yes", "drug": "some"}, by=Exact(seed=seed))
     mean, sd, older, density = posterior_of_age()
     assert within(belief.mean, mean, belief.standard_errors[0])
     assert belief.sd == pytest.approx(sd, rel=0.05)
@@ -243,23 +243,27 @@ def test_two_parents_and_a_chain_of_logistic_nodes_equal_the_integral():
 def test_answers_repeat_and_more_draws_have_smaller_errors(draws):
     net, given = clinic(), {"ill": "yes"}
     assert net.query("age", given).mean == net.query("age", given).mean
-    assert net.query("age", given).mean != net.query("age", given, seed=1).mean
-    few, many = (net.query("age", given, n_samples=n).standard_errors[0] for n in (500, 50_000))
+    assert net.query("age", given).mean != net.query("age", given, by=Exact(seed=1)).mean
+    few, many = (
+        net.query("age", given, by=Exact(draws=n)).standard_errors[0] for n in (500, 50_000)
+    )
     assert few / many == pytest.approx(10, rel=0.2)
 
 
 def test_standard_errors_tell_how_far_answers_are_off(draws):
     mean, *_ = posterior_of_age()
-    beliefs = [clinic().query("age", {"ill": "yes"}, n_samples=800, seed=s) for s in range(60)]
+    beliefs = [
+        clinic().query("age", {"ill": "yes"}, by=Exact(draws=800, seed=s)) for s in range(60)
+    ]
     z = np.array([(belief.mean - mean) / belief.standard_errors[0] for belief in beliefs])
     assert 0.75 < z.std() < 1.3
     assert abs(z.mean()) < 0.5
 
 
-@pytest.mark.parametrize("n_samples", [1, 2.5, "many"])
-def test_a_number_of_draws_that_is_none_is_refused(n_samples):
-    with pytest.raises(InputError, match="n_samples must be a whole number of at least 2"):
-        clinic().query("ill", n_samples=n_samples)
+@pytest.mark.parametrize("draws", [1, 2.5, "many"])
+def test_a_number_of_draws_that_is_none_is_refused(draws):
+    with pytest.raises(InputError, match="Exact: draws must be a whole number of at least 2"):
+        clinic().query("ill", by=Exact(draws=draws))
 
 
 def test_explanations_need_the_parents_of_logistic_nodes():
@@ -346,5 +350,5 @@ def test_an_estimate_that_rests_on_a_single_draw_is_refused(draws):
             cs.Logistic(ILL, (AGE,), [0.0, -1200.0], [[0.0], [10.0]]),
         ]
     )
-    with pytest.raises(InputError, match=r"20,000 of them are worth 1.*raise n_samples"):
+    with pytest.raises(InputError, match=r"20,000 of them are worth 1.*more draws"):
         steep.query("age", {"ill": cs.Likelihood({"no": 0.0, "yes": 1.0})})

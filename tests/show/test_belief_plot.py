@@ -66,7 +66,7 @@ def test_a_single_normal_has_no_components():
 
 
 def test_an_estimate_is_drawn_as_a_smooth_density():
-    belief = network().query("bp", given={"$ill$": "yes"}, n_samples=500)
+    belief = network().query("bp", given={"$ill$": "yes"}, by=cs.inference.Exact(draws=500))
     assert belief.effective_size is not None
     ax = saved(plot_belief(belief))
     curve = ax.lines[-2]
@@ -85,7 +85,9 @@ def test_a_value_with_a_probability_of_its_own_is_a_stem():
 
 
 def test_bars_are_the_probabilities():
-    belief = network().query(["sex", "$ill$"], given={"bp": 130.0}, n_samples=500)
+    belief = network().query(
+        ["sex", "$ill$"], given={"bp": 130.0}, by=cs.inference.Exact(draws=500)
+    )
     ax = saved(plot_belief(belief))
     np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], belief.values.ravel())
     labels = [label.get_text() for label in ax.get_yticklabels()]
@@ -93,7 +95,7 @@ def test_bars_are_the_probabilities():
 
 
 def test_standard_errors_are_lines_across_the_ends_of_the_bars():
-    belief = network().query("$ill$", n_samples=500)
+    belief = network().query("$ill$", by=cs.inference.Exact(draws=500))
     [errors] = plot_belief(belief).collections
     ends = [segment[:, 0] for segment in errors.get_segments()]
     expected = np.stack([belief.values - belief.standard_errors, belief.values], axis=1)
@@ -116,7 +118,7 @@ def test_states_and_a_number_together_have_a_curve_for_each_state():
     one = plot_belief(network().query(["sex", "bp"], given={"sex": "M"}))
     assert len(one.lines) == 1
     saved(plot_belief(network(sd=0.0).query(["sex", "bp"], given={"age": 50.0})))
-    saved(plot_belief(network().query(["$ill$", "bp"], n_samples=200)))
+    saved(plot_belief(network().query(["$ill$", "bp"], by=cs.inference.Exact(draws=200))))
 
 
 def test_a_belief_is_drawn_into_given_axes():

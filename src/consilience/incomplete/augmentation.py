@@ -26,9 +26,8 @@ from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.chains import bulk_size, r_hat, tail_size
-from consilience.incomplete.mixed_sweeps import MixedSweeper
 from consilience.incomplete.parameter_names import parameter_names
-from consilience.incomplete.sweeps import Sweeper, TableSweeper, apart_nodes, prior_network
+from consilience.incomplete.sweeps import Sweeper, apart_nodes, prior_network
 from consilience.inference.cases import check_whole_weights
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.network.record import Record
@@ -246,7 +245,7 @@ def augment(
     found = [_chain(sweeper, plan, k, rng) for k, rng in enumerate(rngs)]
     drawn = np.stack([kept for kept, _ in found])
     means = sum((mean for _, mean in found), np.zeros(drawn.shape[2])) / chains
-    regressor = "" if sweeper.net.is_discrete else f", gaussian={_regressor(gaussian, chosen)!r}"
+    regressor = f", gaussian={_regressor(gaussian, chosen)!r}" if sweeper.net.regressions else ""
     method = f"augment({chosen!r}{regressor})"
     notes = _notes_on_sources(dag, rows, sweeper.net)
     return _told(sweeper, drawn, means, method, plan, float(rows.total_weight), notes)
@@ -332,10 +331,8 @@ def _sweeper(
             parameter="gaussian",
         )
     net = prior_network(dag, rows, estimator, regressor)
-    if net.is_discrete:
-        return TableSweeper(net, rows, memory_limit)
     apart = apart_nodes(dag, rows, estimator, regressor)
-    return MixedSweeper(net, rows, regressor, apart, memory_limit)
+    return Sweeper(net, rows, regressor, apart, memory_limit)
 
 
 def _regressor(gaussian: Regressor | None, estimator: Estimator) -> Regressor:
@@ -368,7 +365,7 @@ def _notes_on_sources(dag: DAG, rows: Table, net: Network) -> list[str]:
     pooled = [node for node in dag.nodes if rows.source not in net[node].parents]
     if not pooled:
         return []
-    what = "tables" if net.is_discrete else "distributions"
+    what = "distributions" if net.regressions else "tables"
     of = "" if len(pooled) == len(dag.nodes) else f" of {_check.listed(pooled)}"
     return [
         f"The {what}{of} are pooled over the {len(rows.sources)} sources; cs.Separate(...) keeps "

@@ -9,8 +9,7 @@ extrapolation (Varadhan and Roland 2008)
 leaps ahead where EM creeps. It is taken only if the objective is not lower there than after the
 first of the two steps; otherwise the second step is taken as it is. So the objective never falls.
 Where a step maximizes no known objective, the leap is taken if the next step from there is shorter.
-Entries that an extrapolation makes negative are set to a tenth of where EM would have put them, and
-rows are normalised.
+The vector has the parameters of all tables and regressions (:mod:`consilience.incomplete.space`).
 
 References
 ----------
@@ -28,15 +27,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.inference.layout import Layout
+from consilience.incomplete.space import Space
+from consilience.inference.cases import Expected
 
-__all__ = ["Climb", "Expectation", "Problem", "climb", "extrapolated"]
+__all__ = ["Climb", "Problem", "climb"]
 
 SLOWEST = 0.999
 """Rates above it are taken for it."""
 
-Expectation = tuple[Floats, float]
-"""Expected counts at some parameters, and the log-likelihood there."""
+ROUNDING = 1e-10
+"""Relative fall of the objective that is no fall."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,38 +45,37 @@ class Problem:
 
     Parameters
     ----------
-    layout
-        How the tables stand in the vector.
-    expect
-        Expected counts and log-likelihood at a vector of parameters.
+    space
+        The parameters as vectors, and the rows.
     maximize
-        The parameters that counts ask for.
+        The parameters that expected statistics ask for.
     log_prior
         What is added to the log-likelihood to make the objective; None if the step maximizes no
         objective that is known, and the climb ends when the parameters rest.
     """
 
-    layout: Layout
-    expect: Callable[[Floats], Expectation]
-    maximize: Callable[[Floats], Floats]
+    space: Space
+    maximize: Callable[[Expected], Floats]
     log_prior: Callable[[Floats], float] | None
 
 
 @dataclass(slots=True)
 class Climb:
-    """A climb: the last parameters and their expected counts, and the objective on the way.
+    """A climb: the last parameters and their expected statistics, and the objective on the way.
 
     ``last_move`` is how far the last step of EM moved a parameter at most, and ``rate`` how that
-    compares with the step before.
+    compares with the step before. ``n_falls`` counts steps that made the objective fall; more than
+    none only if they do not maximize it, as when a joint state with too few rows borrows the
+    regression of all states.
     """
 
-    theta: Floats
-    counts: Floats
-    log_likelihood: float
+    vector: Floats
+    expected: Expected
     objective: list[float] = field(default_factory=list)
     stopped_by: str = "iterations"
     last_move: float = np.inf
     rate: float = 1.0
+    n_falls: int = 0
 
     @property
     def distance_left(self) -> float:
@@ -87,7 +86,7 @@ class Climb:
 
 def climb(
     problem: Problem,
-    theta: Floats,
+    start: Floats,
     *,
     iterations: int,
     tolerance: float,
@@ -96,21 +95,26 @@ def climb(
 ) -> Climb:
     r"""Climb from these parameters until the objective, or the parameters, rest.
 
-    It ends when the objective grows by less than ``tolerance`` of itself, or, if there is none,
-    when no parameter would move by more than the root of ``tolerance`` if it went on for ever: a
-    last move of :math:`m` at a rate of :math:`\rho` leaves :math:`m \rho / (1 - \rho)`. Or after
-    so many steps; an interrupt from the keyboard ends it too, and what was reached is returned.
+    It ends when the objective grows by less than ``tolerance`` of itself, or, if there is none, or
+    it has fallen, when no parameter would move by more than the root of ``tolerance`` if it went on
+    for ever: a last move of :math:`m` at a rate of :math:`\rho` leaves :math:`m \rho / (1 - \rho)`.
+    Or after so many steps; an interrupt from the keyboard ends it too, and what was reached is
+    returned.
+
+    Raises
+    ------
+    DataError
+        If a residual sd falls to zero.
     """
-    counts, log_likelihood = problem.expect(theta)
-    at = Climb(theta, counts, log_likelihood)
-    at.objective.append(_objective(problem, theta, log_likelihood))
+    at = Climb(start, problem.space.expect(start))
+    at.objective.append(_objective(problem, start, at.expected))
     while len(at.objective) <= iterations:
         try:
-            if accelerate and len(at.objective) < iterations:
+            if accelerate and len(at.objective) < iterations and not at.n_falls:
                 leap = _two_steps_and_a_leap if problem.log_prior is not None else _leap_of_rest
                 leap(problem, at)
             else:
-                _step(problem, at, problem.maximize(at.counts))
+                _step(problem, at, problem.maximize(at.expected))
             tell(len(at.objective) - 1, at.objective[-1])
         except KeyboardInterrupt:
             at.stopped_by = "interrupt"
@@ -122,64 +126,60 @@ def climb(
 
 
 def _rests(problem: Problem, at: Climb, tolerance: float) -> bool:
-    if problem.log_prior is None:
+    if problem.log_prior is None or at.n_falls:
         return at.distance_left <= np.sqrt(tolerance)
     gain = at.objective[-1] - at.objective[-2]
     return gain <= tolerance * (1.0 + abs(at.objective[-1]))
 
 
-def _step(problem: Problem, at: Climb, theta: Floats) -> None:
-    counts, log_likelihood = problem.expect(theta)
-    move = float(np.abs(theta - at.theta).max())
+def _step(problem: Problem, at: Climb, vector: Floats) -> None:
+    move = float(np.abs(vector - at.vector).max(initial=0.0))
     at.rate = move / at.last_move if 0 < at.last_move < np.inf else at.rate
     at.last_move = move
-    at.theta, at.counts, at.log_likelihood = theta, counts, log_likelihood
-    at.objective.append(_objective(problem, theta, at.log_likelihood))
+    _accept(problem, at, vector, problem.space.expect(vector))
+
+
+def _accept(problem: Problem, at: Climb, vector: Floats, expected: Expected) -> None:
+    at.vector, at.expected = vector, expected
+    objective = _objective(problem, vector, expected)
+    if problem.log_prior is not None:
+        at.n_falls += objective < at.objective[-1] - ROUNDING * (1.0 + abs(at.objective[-1]))
+    at.objective.append(objective)
 
 
 def _two_steps_and_a_leap(problem: Problem, at: Climb) -> None:
-    start = at.theta
-    _step(problem, at, problem.maximize(at.counts))
-    first, second = at.theta, problem.maximize(at.counts)
-    there = _extrapolated(problem.layout, start, first, second)
+    start = at.vector
+    _step(problem, at, problem.maximize(at.expected))
+    first, second = at.vector, problem.maximize(at.expected)
+    there = _extrapolated(problem.space, start, first, second)
     if there is not None:
-        counts, log_likelihood = problem.expect(there)
-        objective = _objective(problem, there, log_likelihood)
-        if objective >= at.objective[-1]:
-            at.theta, at.counts, at.log_likelihood = there, counts, log_likelihood
-            at.objective.append(objective)
+        with np.errstate(over="ignore", invalid="ignore"):  # a leap too far is not taken
+            expected = problem.space.expect(there)
+        if _objective(problem, there, expected) >= at.objective[-1]:
+            _accept(problem, at, there, expected)
             return
     _step(problem, at, second)
 
 
 def _leap_of_rest(problem: Problem, at: Climb) -> None:
     """Two steps and a leap where no objective is known: taken if a step from there is shorter."""
-    start = at.theta
-    _step(problem, at, problem.maximize(at.counts))
-    first = at.theta
-    _step(problem, at, problem.maximize(at.counts))
-    there = _extrapolated(problem.layout, start, first, at.theta)
+    start = at.vector
+    _step(problem, at, problem.maximize(at.expected))
+    first = at.vector
+    _step(problem, at, problem.maximize(at.expected))
+    there = _extrapolated(problem.space, start, first, at.vector)
     if there is None:
         return
-    counts, log_likelihood = problem.expect(there)
-    after = problem.maximize(counts)
-    if np.linalg.norm(after - there) < np.linalg.norm(at.theta - first):
+    expected = problem.space.expect(there)
+    after = problem.maximize(expected)
+    if np.linalg.norm(after - there) < np.linalg.norm(at.vector - first):
         rate = at.rate
-        at.theta, at.counts, at.log_likelihood = there, counts, log_likelihood
+        at.vector, at.expected = there, expected
         _step(problem, at, after)
         at.rate = rate  # a leap is no step to compare with
 
 
-def _extrapolated(layout: Layout, start: Floats, first: Floats, second: Floats) -> Floats | None:
-    """Where the two steps lead, as tables; None if that is no further than the second."""
-    there = extrapolated(start, first, second)
-    if there is None:
-        return None
-    there = np.where(there > 0.0, there, 0.1 * second)
-    return there / layout.row_sums(there)
-
-
-def extrapolated(start: Floats, first: Floats, second: Floats) -> Floats | None:
+def _extrapolated(space: Space, start: Floats, first: Floats, second: Floats) -> Floats | None:
     """Where two steps lead if they go on so; None if that is no further than the second."""
     step = first - start
     bend = second - first - step
@@ -187,10 +187,10 @@ def extrapolated(start: Floats, first: Floats, second: Floats) -> Floats | None:
     if bending == 0.0 or length <= bending:
         return None
     alpha = -length / bending
-    return start - 2.0 * alpha * step + alpha**2 * bend
+    return space.valid(start - 2.0 * alpha * step + alpha**2 * bend, second)
 
 
-def _objective(problem: Problem, theta: Floats, log_likelihood: float) -> float:
+def _objective(problem: Problem, vector: Floats, expected: Expected) -> float:
     if problem.log_prior is None:
-        return log_likelihood
-    return log_likelihood + problem.log_prior(theta)
+        return expected.log_likelihood
+    return expected.log_likelihood + problem.log_prior(vector)

@@ -30,7 +30,6 @@ from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb, Problem, climb
 from consilience.incomplete.hidden import Hidden, with_hidden
-from consilience.incomplete.mixed_em import MixedClimb, climb_mixed
 from consilience.incomplete.restarts import (
     all_starts,
     ended_by,
@@ -38,23 +37,10 @@ from consilience.incomplete.restarts import (
     note_on_hidden,
     number_of_starts,
 )
-from consilience.incomplete.starts import (
-    check_start,
-    first_tables,
-    labelled,
-    random_tables,
-    with_smoothed_tables,
-)
-from consilience.incomplete.steps import (
-    Estimated,
-    MixedStep,
-    as_counts,
-    climbing,
-    conjugate,
-    held,
-)
+from consilience.incomplete.space import Space
+from consilience.incomplete.starts import check_start, like, random_start, with_smoothed_tables
+from consilience.incomplete.steps import Step, climbing, held
 from consilience.inference.cases import Cases
-from consilience.inference.mixed_cases import MixedCases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor
 from consilience.parameters.fitting import FitTask, fit_task
@@ -62,10 +48,12 @@ from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
 from consilience.parameters.story import Statistics, Told
 from consilience.statistics.counts import MEMORY_LIMIT
-from consilience.statistics.gather import engine_of
 from consilience.structure.searches.task import Progress
 
 __all__ = ["EM", "Convergence", "climb_rows", "em", "refuse_logistic"]
+
+ROUNDS = 10.0
+"""How much wider the tolerance is of the rounds of an estimator that has no objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +217,9 @@ def climb_rows(
 ) -> Convergence:
     """EM for a checked task whose statistics ``seen`` are known; see :func:`em`."""
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
-    run = _Run(task, table, seen, choice, unseen, start, _check.generator(seed), progress)
-    return run.mixed() if "regression" in task.chosen else run.discrete()
+    return _Run(
+        task, table, seen, choice, unseen, start, _check.generator(seed), progress
+    ).convergence()
 
 
 def refuse_logistic(task: FitTask) -> None:
@@ -258,150 +247,84 @@ class _Run:
     rng: np.random.Generator
     progress: Progress | None
 
-    def discrete(self) -> Convergence:
-        """All nodes are discrete."""
-        seen = self.seen
-        task = climbing(self.task, seen.counts)
-        net = task.plain_network(seen)
-        cases = Cases.of(net, self.table, memory_limit=self.task.memory_limit)
-        flatten = cases.layout.flatten
-        own = _vector(cases, net)
-        step = conjugate(task, net, cases.layout, seen.counts, own)
-        problem = Problem(cases.layout, cases.expect, step.maximize, step.log_prior)
-
-        def one_start(number: int) -> Climb:
-            if number > 0 or (self.hidden and self.start is None):
-                first = random_tables(self.table, net, self.hidden, self.rng)
-            else:
-                first = first_tables(net, self.start)
-            return self._climb(problem, flatten(first), number)
-
-        climbs = all_starts(one_start, self.n_starts)
-        best = max(climbs, key=lambda one: one.objective[-1])
-        starts = tuple(one.objective[-1] for one in climbs)
-        told = self._told(best, len(climbs), seen)
-        counts, last_task = best.counts, self.task
-        if task is not self.task:
-            rounds, last_task = self._rounds(cases, best, seen, own)
-            counts, told = rounds.counts, _with_rounds(told, rounds)
-        used = Statistics(as_counts(seen.counts, cases.layout.split(counts)))
-        found = last_task.network(used, seen, told)
-        log_likelihood = cases.expect(_vector(cases, found))[1]
-        if task is self.task:
-            last = step.log_prior(_vector(cases, found))
-            best.objective.append(log_likelihood + last)
-            starts = tuple(one.objective[-1] for one in climbs)
-        return self._convergence(found, best, log_likelihood, ended_by(climbs, best), starts)
-
-    def _rounds(
-        self, cases: Cases, best: Climb, seen: Statistics, own: Floats
-    ) -> tuple[Climb, FitTask]:
-        """Steps with the estimator itself from where a climb ended, until the parameters rest."""
-        expected = as_counts(seen.counts, cases.layout.split(best.counts))
-        task = held(self.task, expected)
-        step = Estimated(task, cases.layout, seen.counts, own)
-        problem = Problem(cases.layout, cases.expect, step.maximize, None)
-        rounds = climb(
-            problem,
-            step.maximize(best.counts),
-            iterations=self.choice.iterations,
-            tolerance=self.choice.tolerance,
-            accelerate=self.choice.accelerate,
-            tell=self._teller(0),
-        )
-        return rounds, task
-
-    def mixed(self) -> Convergence:
-        """Some nodes are continuous: networks instead of vectors, and moments beside counts."""
+    def convergence(self) -> Convergence:
+        """The best of all starts, and the network that its end asks for."""
         seen = self.seen
         plain = replace(self.task, chosen=_while_climbing(self.task.chosen))
         task = climbing(plain, seen.counts)
-        step = MixedStep(task, seen)
-        climbs = all_starts(lambda number: self._mixed_climb(task, step, number), self.n_starts)
+        net = self._template(task)
+        apart = [one.names[-1] for one in seen.moments if one.source is not None]
+        cases = Cases.of(net, self.table, apart=apart, memory_limit=self.task.memory_limit)
+        space = Space(net, cases)
+        step = Step(task, net, space, seen)
+        climbs = all_starts(
+            lambda number: self._climb(step, space, self._start(task, net, number), number),
+            self.n_starts,
+        )
         best = max(climbs, key=lambda one: one.objective[-1])
         told = self._told(best, len(climbs), seen)
-        expected, last_task = best.expected, self.task
+        expected, chosen = best.expected, self.task.chosen
         if task is not plain:
-            rounds, held_tables = self._mixed_rounds(plain, step, best, seen)
+            rounds, tables = self._rounds(plain, step, space, best, net)
             expected, told = rounds.expected, _with_rounds(told, rounds)
-            last_task = replace(self.task, chosen={**self.task.chosen, "table": held_tables})
-        found = last_task.network(step.statistics(*expected[:2]), seen, told)
-        log_likelihood = float(found.log_likelihood(self.table) @ _weights(self.table))
-        starts = tuple(one.objective[-1] for one in climbs)
-        return self._convergence(found, best, log_likelihood, ended_by(climbs, best), starts)
-
-    def _convergence(
-        self,
-        found: Network,
-        best: Climb | MixedClimb,
-        log_likelihood: float,
-        stopped_by: str,
-        starts: tuple[float, ...],
-    ) -> Convergence:
+            chosen = {**chosen, "table": tables}
+        last_task = replace(self.task, chosen=chosen)
+        found = last_task.network(step.statistics(expected), seen, told)
+        log_likelihood = space.expect(space.of_network(found)).log_likelihood
+        if step.log_prior is not None and task is plain:
+            reached = log_likelihood + step.log_prior(space.of_network(found))
+            if reached >= best.objective[-1]:  # variances over n - 1 are not the highest point
+                best.objective.append(reached)
         return Convergence(
             canonical(found, self.hidden),
             np.array(best.objective),
             log_likelihood,
-            stopped_by,
-            starts,
+            ended_by(climbs, best),
+            tuple(one.objective[-1] for one in climbs),
         )
 
-    def _told(self, best: Climb | MixedClimb, n_starts: int, seen: Statistics) -> Told:
+    def _rounds(
+        self, plain: FitTask, climbed: Step, space: Space, best: Climb, net: Network
+    ) -> tuple[Climb, Any]:
+        """Steps with the estimator of tables itself from where a climb ended, until they rest."""
+        task = held(plain, climbed.statistics(best.expected).counts)
+        step = Step(task, net, space, self.seen)
+        rounds = climb(
+            Problem(space, step.maximize, None),
+            step.maximize(best.expected),
+            iterations=self.choice.iterations,
+            tolerance=ROUNDS * self.choice.tolerance,
+            accelerate=self.choice.accelerate,
+            tell=self._teller(0),
+        )
+        return rounds, task.chosen["table"]
+
+    def _told(self, best: Climb, n_starts: int, seen: Statistics) -> Told:
         notes = _told(self.choice, best, n_starts, seen, self.hidden)
         return replace(
             notes, notes=(*(notes.notes or ()), *_alone_in_a_source(self.task, self.table))
         )
 
-    def _mixed_climb(self, climbing: FitTask, step: MixedStep, number: int) -> MixedClimb:
-        net = self._mixed_start(climbing, number)
-        cases = MixedCases.of(
-            net, self.table, apart=step.apart, memory_limit=self.task.memory_limit
-        )
-        return climb_mixed(
-            net,
-            cases,
-            step.maximize,
-            iterations=self.choice.iterations,
-            tolerance=self.choice.tolerance,
-            accelerate=self.choice.accelerate,
-            log_prior=step.log_prior,
-            tell=self._teller(number),
-        )
+    def _template(self, task: FitTask) -> Network:
+        """A network of the graph: the one to start from if it has the same order of parents."""
+        start, parents = self.start, task.parents()
+        if start is not None and all(start[n].parents == names for n, names in parents.items()):
+            root = {one.child.name: one for one in task.root}
+            local = {**root, **{name: start[name] for name in parents}}
+            if all(
+                v.states == local[v.name].child.states for one in local.values() for v in one.given
+            ):
+                return Network(local, task.root[0].child.name if task.root else None)
+        return task.plain_network(self.seen)
 
-    def _mixed_rounds(
-        self, plain: FitTask, climbed: MixedStep, best: MixedClimb, seen: Statistics
-    ) -> tuple[MixedClimb, Any]:
-        """Steps with the estimator of tables itself from where a climb ended, until they rest."""
-        expected = best.expected
-        task = held(plain, climbed.statistics(*expected[:2]).counts)
-        step = MixedStep(task, seen)
-        net = step.maximize(expected.counts, expected.moments)
-        cases = MixedCases.of(
-            net, self.table, apart=step.apart, memory_limit=self.task.memory_limit
-        )
-        rounds = climb_mixed(
-            net,
-            cases,
-            step.maximize,
-            iterations=self.choice.iterations,
-            tolerance=self.choice.tolerance,
-            log_prior=None,
-            tell=self._teller(0),
-        )
-        return rounds, task.chosen["table"]
-
-    def _mixed_start(self, climbing: FitTask, number: int) -> Network:
+    def _start(self, climbing: FitTask, net: Network, number: int) -> Network:
+        """Where a start begins: as given, from the complete rows, or at random."""
         if self.start is not None and number == 0:
             self._refuse_impossible(self.start)
-            return self.start
-        if self.hidden:
-            climbing = replace(
-                climbing, engine=engine_of(labelled(self.table, self.hidden, self.rng))
-            )
-        elif number > 0:
-            again = self.rng.integers(0, self.table.n_rows, self.table.n_rows)
-            climbing = replace(climbing, engine=engine_of(self.table.take(again)))
-        return with_smoothed_tables(climbing.plain_network(climbing.statistics()))
+            return like(net, self.start)
+        if not self.hidden and number == 0:
+            return with_smoothed_tables(net)
+        return random_start(climbing, net, self.table, self.hidden, self.rng)
 
     @property
     def n_starts(self) -> int:
@@ -409,12 +332,11 @@ class _Run:
         is_blind = bool(self.hidden) and self.start is None
         return number_of_starts(self.choice.restarts, is_blind=is_blind)
 
-    def _climb(self, problem: Problem, theta: Floats, number: int) -> Climb:
-        if self.start is not None and number == 0:
-            self._refuse_impossible(self.start)
+    def _climb(self, step: Step, space: Space, start: Network, number: int) -> Climb:
+        space.refuse_collapse(start.regressions)
         return climb(
-            problem,
-            theta,
+            Problem(space, step.maximize, step.log_prior),
+            space.of_network(start),
             iterations=self.choice.iterations,
             tolerance=self.choice.tolerance,
             accelerate=self.choice.accelerate,
@@ -454,11 +376,7 @@ def _over_n(estimator: Any) -> Any:
     return estimator
 
 
-def _vector(cases: Cases, net: Network) -> Floats:
-    return cases.layout.flatten({name: local.table for name, local in net.tables.items()})
-
-
-def _with_rounds(told: Told, rounds: Climb | MixedClimb) -> Told:
+def _with_rounds(told: Told, rounds: Climb) -> Told:
     """What the record says of an estimator whose steps maximize no objective."""
     note = (
         "EM climbed with a Dirichlet prior of one row a parent state, around the complete rows of "
@@ -502,7 +420,7 @@ def _is_only_hidden(seen: Statistics, hidden: Collection[str]) -> bool:
 
 
 def _told(
-    choice: EM, best: Climb | MixedClimb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
+    choice: EM, best: Climb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
 ) -> Told:
     """What the record says: how the gaps were filled, on which condition, and how it ended."""
     notes = []
@@ -520,7 +438,7 @@ def _told(
         notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")
     elif best.stopped_by == "interrupt":
         notes.append(f"EM was interrupted after {steps} steps.")
-    if isinstance(best, MixedClimb) and best.n_falls:
+    if best.n_falls:
         notes.append(
             f"The objective of EM fell in {best.n_falls} steps, because states with too few rows "
             "for a regression of their own borrowed that of all states."

@@ -21,9 +21,8 @@ D. Rubin (1987). Multiple Imputation for Nonresponse in Surveys, chapter 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -33,9 +32,9 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
 from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.incomplete.augmentation import Augmentation
-from consilience.inference.cases import Cases
-from consilience.inference.mixed_cases import MixedCases
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.inference.choices import Exact, exact_of
+from consilience.inference.completion import completed
+from consilience.network.network import Network
 
 __all__ = ["Imputation", "impute"]
 
@@ -82,7 +81,7 @@ def impute(
     *,
     draws: int | None = None,
     seed: Seed = None,
-    memory_limit: float = MEMORY_LIMIT,
+    by: Exact | None = None,
 ) -> Imputation:
     """The table with its gaps filled: best guesses, or several random completions.
 
@@ -102,6 +101,8 @@ def impute(
         completion of each row.
     seed
         An int, a NumPy generator, or None for fresh entropy.
+    by
+        How rows are answered: ``cs.inference.Exact(memory_limit=...)``.
 
     Examples
     --------
@@ -131,9 +132,9 @@ def impute(
             f"no column of the table is a node of the network; its nodes are "
             f"{_check.listed(net.variables)}."
         )
-    complete = _completer(net, table, memory_limit)
+    limit = exact_of(by).memory_limit
     rng = None if draws is None else _check.generator(seed)
-    filled = [_filled(net, table, _named(complete, one, rng, table)) for one in networks]
+    filled = [_filled(net, table, _completed(one, table, rng, limit)) for one in networks]
     n_missing = {name: int(_is_missing(table, name).sum()) for name in table.variables}
     added = {name: table.n_rows for name in _nodes(net, table) if name not in n_missing}
     return Imputation(
@@ -167,33 +168,16 @@ def _networks(
     )
 
 
-Completer: TypeAlias = Callable[[Network, np.random.Generator | None], Mapping[str, Column]]
-
-
-def _named(
-    complete: Completer, net: Network, rng: np.random.Generator | None, table: Table
+def _completed(
+    net: Network, table: Table, rng: np.random.Generator | None, memory_limit: float
 ) -> Mapping[str, Column]:
     """The completed columns; an impossible row is named."""
     try:
-        return complete(net, rng)
+        return completed(net, table, rng, memory_limit=memory_limit)
     except ImpossibleEvidenceError as problem:
-        if "row" in problem.culprits or not set(net.variables) <= {*table.variables, net.source}:
-            raise
-        row = int(np.flatnonzero(net.log_likelihood(table) == -np.inf)[0]) + 1
+        row = problem.culprits["row"]
         message = f"row {row} has probability zero under the network and cannot be completed."
         raise ImpossibleEvidenceError(message, row=row) from problem
-
-
-def _completer(net: Network, table: Table, memory_limit: float) -> Completer:
-    """What completes the rows by any network of this graph."""
-    if not net.is_discrete:
-        return MixedCases.of(net, table, memory_limit=memory_limit).completed
-    cases = Cases.of(net, table, memory_limit=memory_limit)
-
-    def complete(one: Network, rng: np.random.Generator | None) -> Mapping[str, Column]:
-        return cases.completed({name: local.table for name, local in one.tables.items()}, rng)
-
-    return complete
 
 
 def _nodes(net: Network, table: Table) -> list[str]:

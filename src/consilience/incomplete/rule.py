@@ -3,9 +3,8 @@
 - A score made for gaps (``PNAL()``, ``NAL()``) judges each family by the rows complete for it.
 - With any other score structural EM completes the rows, in fractions; a score that is defined for
   whole rows only is refused.
-- Without a score it is structural EM with BIC if all variables are discrete and all rows in memory,
-  and PNAL otherwise; with continuous variables at the price of 1, since the log density of a
-  regression varies more from row to row than the log probability of a state.
+- Without a score it is structural EM with the score that rows without gaps would have, or PNAL if
+  the rows are not in memory.
 
 Structural EM is the more exact by far wherever it can be had (``docs/scores.md`` has the table).
 """
@@ -23,17 +22,15 @@ from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
-from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.nml import FNML, QNML
 from consilience.structure.scores.node_average import PNAL
 from consilience.structure.scores.predictive import CrossValidated, HeldOut
 from consilience.structure.scores.score import Score, takes_gaps
 from consilience.structure.scores.sources import BHD
+from consilience.structure.sources import default_score
 
 __all__ = ["Method", "check_gaps", "columns_with_gaps", "method_for", "table_of"]
 
-
-PRICE_OF_REGRESSIONS = 1.0
 
 OF_WHOLE_ROWS = (BHD, CrossValidated, FNML, HeldOut, QNML)
 """Scores that are not defined for fractions of rows."""
@@ -108,27 +105,29 @@ def columns_with_gaps(counts: Sequence[Counts], strata: Strata) -> tuple[str, ..
 
 
 def method_for(
-    engine: Engine, missing: Sequence[str], score: Score | None, gaps: StructuralEM | None
+    engine: Engine,
+    missing: Sequence[str],
+    score: Score | None,
+    gaps: StructuralEM | None,
+    *,
+    logistic: bool = False,
 ) -> Method:
     """The method for rows with gaps in these columns, by the rule at the top of this module."""
-    variables = engine.schema.variables
-    continuous = [name for name in variables if variables[name].is_continuous]
     if gaps is None and score is not None and takes_gaps(score):
         return Method(score, None, tuple(missing))
-    if gaps is None and score is None and (continuous or not isinstance(engine, Memory)):
-        price = PNAL(c=PRICE_OF_REGRESSIONS) if continuous else PNAL()
-        return Method(price, None, tuple(missing))
-    if continuous:
+    if gaps is None and score is None and not isinstance(engine, Memory):
+        return Method(PNAL(), None, tuple(missing))
+    if logistic and any(one.is_continuous for one in engine.schema.variables.values()):
         raise DataError(
-            f"{missing[0]!r} has gaps, and {continuous[0]!r} is continuous: rows with continuous "
-            "variables are not completed yet. Use a score for gaps, cs.PNAL(), or read the columns "
-            "with discretize=.",
+            f"{missing[0]!r} has gaps, and rows are not completed for continuous parents of "
+            "discrete variables. Leave out logistic=True, or use a score for gaps, cs.PNAL(c=1).",
             column=missing[0],
         )
     if score is not None:
         _refuse_whole_rows(score, missing)
     table_of(engine)
-    return Method(score or BIC(), gaps or StructuralEM(), tuple(missing))
+    chosen = default_score(engine) if score is None else score
+    return Method(chosen, gaps or StructuralEM(), tuple(missing))
 
 
 def _refuse_whole_rows(score: Score, missing: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ the share of the child's states; a hidden node itself starts nearer to the unifo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,11 +21,20 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.data.table import Table
 from consilience.data.variable import Schema
-from consilience.distributions.categorical import Categorical
+from consilience.distributions import LinearGaussian
 from consilience.errors import GraphError, InputError
 from consilience.network.network import Network
+from consilience.parameters.fitting import FitTask
+from consilience.statistics.gather import engine_of
 
-__all__ = ["check_start", "first_tables", "labelled", "random_tables", "with_smoothed_tables"]
+__all__ = [
+    "check_start",
+    "first_tables",
+    "labelled",
+    "like",
+    "random_start",
+    "with_smoothed_tables",
+]
 
 UNIFORM_SHARE = 0.1
 EVENNESS_OF_HIDDEN = 5.0
@@ -48,6 +58,24 @@ def first_tables(net: Network, start: Network | None) -> dict[str, Floats]:
             order = [mine.parents.index(parent) for parent in local.parents]
             found[name] = mine.table.transpose([*order, len(order)])
     return found
+
+
+def random_start(
+    task: FitTask, net: Network, table: Table, hidden: Sequence[str], rng: np.random.Generator
+) -> Network:
+    """A network to start from at random; the source stays as it is.
+
+    If there are regressions, all is fitted to rows whose hidden nodes were given states
+    (:func:`labelled`), or to rows drawn with replacement if nothing is hidden.
+    """
+    if not net.regressions:
+        return with_tables(net, random_tables(table, net, hidden, rng))
+    if hidden:
+        some = labelled(table, hidden, rng)
+    else:
+        some = table.take(rng.integers(0, table.n_rows, table.n_rows))
+    again = replace(task, engine=engine_of(some))
+    return with_smoothed_tables(again.plain_network(again.statistics()))
 
 
 def random_tables(
@@ -106,17 +134,31 @@ def smoothed(table: Floats) -> Floats:
 
 def with_smoothed_tables(net: Network) -> Network:
     """The network with its tables smoothed; regressions stay as they are."""
-    return Network.of(
-        [
-            local if not isinstance(local, Categorical) or name == net.source else _smooth(local)
-            for name, local in net.distributions.items()
-        ],
-        source=net.source,
-    )
+    return with_tables(net, first_tables(net, None))
 
 
-def _smooth(local: Categorical) -> Categorical:
-    return Categorical(local.child, local.given, smoothed(local.table))
+def like(net: Network, start: Network) -> Network:
+    """The numbers of a network to start from, in the order of variables that another one has."""
+    regressions = {}
+    for name, local in net.regressions.items():
+        mine = start.regressions[name]
+        order = [mine.discrete.index(start.variables[v.name]) for v in local.discrete]
+        columns = [mine.continuous.index(v) for v in local.continuous]
+        regressions[name] = LinearGaussian(
+            local.child,
+            local.given,
+            mine.intercept.transpose(order),
+            mine.coefficients.transpose([*order, len(order)])[..., columns],
+            mine.sd.transpose(order),
+        )
+    found = with_tables(net, first_tables(net, start))
+    return Network({**found.distributions, **regressions}, net.source)
+
+
+def with_tables(net: Network, tables: Mapping[str, Floats]) -> Network:
+    """The network with these numbers in its tables."""
+    changed = {name: net.tables[name].with_parameters(table) for name, table in tables.items()}
+    return Network({**net.distributions, **changed}, net.source)
 
 
 def _shares(table: Table, name: str) -> Floats:

@@ -27,7 +27,9 @@ from typing import Any
 import numpy as np
 
 from consilience._typing import Bools, Floats
-from consilience.distributions.categorical import Categorical
+from consilience.distributions import Categorical, LinearGaussian
+from consilience.incomplete.space import Space
+from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
 from consilience.network.network import Network
 from consilience.parameters.chain import HDC, HeldChain
@@ -41,17 +43,7 @@ from consilience.parameters.story import Statistics
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
 from consilience.statistics.moments import Moments
 
-__all__ = [
-    "Around",
-    "Conjugate",
-    "Estimated",
-    "MixedStep",
-    "as_counts",
-    "climbing",
-    "conjugate",
-    "held",
-    "is_conjugate",
-]
+__all__ = ["Around", "Step", "as_counts", "climbing", "held", "is_conjugate"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,10 +85,67 @@ class Around:
         return by_source_table(counts, source, table)
 
 
+class Step:
+    """The M-step: from expected statistics to the vector of parameters.
+
+    Tables under a conjugate prior are done on vectors; all others, and regressions, by the
+    estimators of the task. The table of the source stays as it is.
+    """
+
+    def __init__(self, task: FitTask, net: Network, space: Space, seen: Statistics) -> None:
+        self._task, self._space, self._seen = task, space, seen
+        self._start = space.of_network(net)[: space.n_cells]
+        self._tables = self._conjugate(net) if is_conjugate(task.chosen.get("table")) else None
+        regression = innermost(task.chosen.get("regression"))
+        has_law = self._tables is not None and isinstance(regression, MLE | None)
+        self.log_prior = self._log_prior if has_law else None
+
+    def maximize(self, expected: Expected) -> Floats:
+        """The parameters that the statistics ask for."""
+        if self._tables is not None:
+            theta = self._tables.maximize(expected.counts)
+        else:
+            theta = self._estimated(expected.counts)
+        regressions: dict[str, LinearGaussian] = {}
+        if self._seen.moments:
+            found = self._task.chosen["regression"].regress(self.moments(expected))
+            regressions = {one.child.name: one for one in found}
+            self._space.refuse_collapse(regressions)
+        return self._space.vector(theta, regressions)
+
+    def statistics(self, expected: Expected) -> Statistics:
+        """Expected statistics in the order of those of the rows."""
+        tables = self._space.layout.split(expected.counts)
+        return Statistics(as_counts(self._seen.counts, tables), self.moments(expected))
+
+    def moments(self, expected: Expected) -> list[Moments]:
+        """Expected moments in the order of those of the rows."""
+        return [expected.moments[one.names[-1]] for one in self._seen.moments]
+
+    def _estimated(self, counts: Floats) -> Floats:
+        layout = self._space.layout
+        families = as_counts(self._seen.counts, layout.split(counts))
+        found = self._task.chosen["table"].estimate(families) if families else []
+        tables = {**layout.split(self._start), **{one.child.name: one.table for one in found}}
+        return layout.flatten(tables)
+
+    def _conjugate(self, net: Network) -> Conjugate:
+        layout, estimator = self._space.layout, self._task.chosen.get("table")
+        prior = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
+        prior |= {one.child.name: _prior(estimator, one) for one in self._seen.counts}
+        fixed = {name: np.full(shape, name == net.source) for name, shape in layout.shapes.items()}
+        return Conjugate(layout, layout.flatten(prior), self._start, layout.flatten(fixed) > 0)
+
+    def _log_prior(self, vector: Floats) -> float:
+        if self._tables is None:
+            return 0.0
+        return self._tables.log_prior(vector[: self._space.n_cells])
+
+
 class Conjugate:
     """Maximum likelihood, or a Dirichlet prior, on vectors; ``prior`` is a vector of counts.
 
-    The tables of the nodes in ``fixed`` stay as they are.
+    The cells that are ``fixed`` stay as they are.
     """
 
     def __init__(self, layout: Layout, prior: Floats, start: Floats, fixed: Bools) -> None:
@@ -115,56 +164,6 @@ class Conjugate:
         """What the prior adds to the objective."""
         has_prior = (self._prior > 0) & ~self._is_fixed
         return float(self._prior[has_prior] @ np.log(theta[has_prior]))
-
-
-class Estimated:
-    """Any estimator: counts of all families at once, and the tables that it makes of them."""
-
-    log_prior = None
-
-    def __init__(
-        self, task: FitTask, layout: Layout, seen: Sequence[Counts], start: Floats
-    ) -> None:
-        self._task, self._layout, self._seen, self._start = task, layout, seen, start
-
-    def maximize(self, counts: Floats) -> Floats:
-        """The tables of the estimator; that of the source stays as it is."""
-        families = as_counts(self._seen, self._layout.split(counts))
-        tables = {
-            local.child.name: local.table for local in self._task.chosen["table"].estimate(families)
-        }
-        start = self._layout.split(self._start)
-        return self._layout.flatten({name: tables.get(name, start[name]) for name in start})
-
-
-class MixedStep:
-    """The M-step of a network with continuous nodes, by the estimators of a task."""
-
-    def __init__(self, task: FitTask, seen: Statistics) -> None:
-        self._task, self._seen = task, seen
-        self.apart = [one.names[-1] for one in seen.moments if one.source is not None]
-        has_law = isinstance(innermost(task.chosen.get("regression")), MLE)
-        has_law = has_law and is_conjugate(task.chosen.get("table"))
-        self.log_prior = self._log_prior if has_law else None
-
-    def maximize(self, counts: dict[str, Floats], moments: dict[str, Moments]) -> Network:
-        """The network that the statistics ask for."""
-        return self._task.plain_network(self.statistics(counts, moments))
-
-    def statistics(self, counts: dict[str, Floats], moments: dict[str, Moments]) -> Statistics:
-        """Expected statistics in the order of those of the rows."""
-        return Statistics(
-            as_counts(self._seen.counts, counts),
-            [moments[one.names[-1]] for one in self._seen.moments],
-        )
-
-    def _log_prior(self, net: Network) -> float:
-        total = 0.0
-        for counts in self._seen.counts:
-            prior = _prior(self._task.chosen["table"], counts)
-            table = net.tables[counts.child.name].table
-            total += float(prior[prior > 0] @ np.log(table[prior > 0]))
-        return total
 
 
 def is_conjugate(estimator: Any) -> bool:
@@ -191,17 +190,6 @@ def _held(estimator: Any, expected: Sequence[Counts]) -> Any:
     if isinstance(estimator, Pooled):
         return Pooled(_held(estimator.estimator, [counts.pooled() for counts in expected]))
     return estimator
-
-
-def conjugate(
-    task: FitTask, net: Network, layout: Layout, seen: Sequence[Counts], start: Floats
-) -> Conjugate:
-    """The M-step of an estimator of tables that maximizes an objective."""
-    estimator = task.chosen["table"]
-    prior = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
-    prior.update({counts.child.name: _prior(estimator, counts) for counts in seen})
-    fixed = {name: np.full(shape, name == net.source) for name, shape in layout.shapes.items()}
-    return Conjugate(layout, layout.flatten(prior), start, layout.flatten(fixed) > 0)
 
 
 def _prior(estimator: Any, counts: Counts) -> Floats:

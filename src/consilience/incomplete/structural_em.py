@@ -19,6 +19,12 @@ The parameters :math:`\hat\theta` are the posterior means under the prior of the
 maximum likelihood if it has none; each source has its own if the score keeps the sources apart. The
 shares of the sources are left out, so that the objective without gaps is the score.
 
+Missing values of continuous variables are filled by their expectation given what a row knows and
+each completion of its states, and their covariance is added to the moments: expected statistics,
+exactly. A score that judges families by source in the better of several ways (``BySource``) has the
+rows completed by a network in which the tables of those nodes depend on the source that it judges
+so on the rows completed before.
+
 Like EM it takes values to be missing at random.
 
 References
@@ -32,36 +38,43 @@ Knowledge Discovery and Data Mining.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Codes, Floats
+from consilience._typing import Column, Floats
 from consilience.data.table import Table, code_type
 from consilience.errors import InputError, MemoryLimitError, ModelError
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, em
-from consilience.inference.cases import Cases
+from consilience.inference.completion import completed, completions, expected_values
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.fitting import fit_task
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.regression import log_likelihood_of
 from consilience.statistics.counts import Counts
-from consilience.statistics.engines.memory import LEAST_WEIGHT
+from consilience.statistics.engines.memory import LEAST_WEIGHT, Memory
+from consilience.statistics.engines.spread import Spread
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
+from consilience.structure.family_scores import family_scores, strata_of
 from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDs
+from consilience.structure.scores.by_source import POOLED, BySource
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.node_average import NAL, PNAL
+from consilience.structure.scores.priors import MAP
 from consilience.structure.scores.score import Batch, Score, batch_of
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.starts import Start, start_of
 from consilience.structure.searches.task import Clock, SearchResult, Step, Task
+from consilience.structure.sources import ways_of
 
-__all__ = ["RESTARTS", "StructuralEM", "first_graphs", "innermost", "structural_em"]
+__all__ = ["RESTARTS", "FirstGraphs", "StructuralEM", "innermost", "structural_em"]
 
 SHARE_OF_MEMORY = 0.5
 """Of the memory limit; if all completions may need more, some are drawn."""
@@ -78,8 +91,8 @@ OF_LIKELIHOOD = (LogLikelihood, AIC, BIC, EBIC, NAL, PNAL)
 First: TypeAlias = Callable[[Sequence[float]], Iterable[tuple[DAG, bool]]]
 """Graphs to begin with, by prices of PNAL, and whether looking for them was interrupted."""
 
-Find: TypeAlias = Callable[[Table, DAG], SearchResult]
-"""The search on a table without gaps, from a graph on."""
+Find: TypeAlias = Callable[[Memory, DAG], SearchResult]
+"""The search on rows without gaps, from a graph on."""
 
 PRICES = (0.25, 0.5, 0.08, 1e6)
 """Of PNAL for the first graphs; the last leaves no arc that is not required."""
@@ -90,6 +103,9 @@ PRICES_IF_DRAWN = (0.5, 0.25, 0.08, 1e6)
 RESTARTS = 20
 """Restarts in vain of the search for a first graph, and of the default search."""
 
+MOST_STARTS = len(PRICES) + 1
+"""The graph of the complete rows, and those of the prices."""
+
 STARTS = 3
 """First graphs, unless completions are drawn, which takes longer."""
 
@@ -98,16 +114,17 @@ STARTS = 3
 class StructuralEM:
     """Complete the rows under the current network, search, refit by EM, and again (Friedman 1997).
 
-    For discrete variables, any score that bears fractional counts and any search. A search that has
-    a ``start=`` begins there in the first round and at the current graph in the others.
+    For any score that bears fractional counts and any search. A search that has a ``start=`` begins
+    there in the first round and at the current graph in the others.
 
     Parameters
     ----------
     start
-        The first graph; if not given, the start of the search if it has one, or the graphs that
-        hill climbing finds with ``PNAL`` at the prices 0.25, 0.5 and 0.08.
+        The first graph; if not given, the start of the search if it has one, the graph of the
+        complete rows if these are at least half, and of discrete tables the graphs that hill
+        climbing finds with ``PNAL`` at the prices 0.25, 0.5 and 0.08.
     starts
-        How many of these are gone on from, at most 4, the fourth without arcs; the best end is
+        How many of these are gone on from, at most 5, the last without arcs; the best end is
         kept. If not given 3, or 1 if completions are drawn (the one with twice the price).
     iterations
         How often rows are completed and graphs searched from a start, at most.
@@ -127,9 +144,9 @@ class StructuralEM:
         _check.whole("StructuralEM", at_least=1, iterations=self.iterations, draws=self.draws)
         if self.starts is not None:
             _check.whole("StructuralEM", at_least=1, starts=self.starts)
-            if self.starts > len(PRICES):
+            if self.starts > MOST_STARTS:
                 raise InputError(
-                    f"StructuralEM: starts must be at most {len(PRICES)}, got {self.starts!r}.",
+                    f"StructuralEM: starts must be at most {MOST_STARTS}, got {self.starts!r}.",
                     parameter="starts",
                 )
         if self.start is not None and not isinstance(self.start, DAG):
@@ -149,7 +166,7 @@ class _Model:
 
     dag: DAG
     network: Network
-    completed: Table
+    completed: Memory
     objective: float
     is_cut: bool
 
@@ -201,6 +218,7 @@ def structural_em(
         last if last in ("seconds", "interrupt") else best.stopped_by,
         clock.seconds,
         (*fitter.notes(), *_notes(runs, best, keep_start=keep_start)),
+        by_source=fitter.ways(best.best.dag, best.best.completed),
     )
 
 
@@ -239,35 +257,63 @@ def _runs(
     return runs
 
 
-def first_graphs(
-    start: Start | None, task: Callable[[Score], Task], max_parents: int | None
-) -> First:
-    """The graphs to begin with: the given one, or those found with prices of PNAL, and no arcs."""
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstGraphs:
+    """The graphs to begin with: the given one; or that of the complete rows, those found with
+    prices of PNAL if all variables are discrete, and the one without arcs.
 
-    def begun(start: Start | None, score: Score) -> DAG:
-        one = task(score)
-        return one.to_dag(start_of(start, one, one.local_scores(max_parents)))
+    Parameters
+    ----------
+    start
+        The given one, if any.
+    task
+        The task of a search on the rows with gaps, by score.
+    of_complete_rows
+        The search on the complete rows, if they are enough.
+    max_parents
+        The most parents.
+    is_discrete
+        Whether all variables are discrete.
+    """
 
-    def found(price: float) -> tuple[DAG, bool]:
-        climb = HillClimb(restarts=RESTARTS, max_parents=max_parents)
-        try:
-            result = climb.search(task(PNAL(c=price)))
-        except ModelError:  # no row is complete for a family that is required, but EM can fit it
-            return begun(None, _Indifferent()), False
-        return result.dag, result.stopped_by == "interrupt"
+    start: Start | None
+    task: Callable[[Score], Task]
+    of_complete_rows: Callable[[], SearchResult] | None
+    max_parents: int | None
+    is_discrete: bool
 
-    def begin(prices: Sequence[float]) -> Iterator[tuple[DAG, bool]]:
+    def __call__(self, prices: Sequence[float]) -> Iterator[tuple[DAG, bool]]:
+        """The graphs in turn, each once, and whether looking for it was interrupted."""
+        start = self.start
         if start is not None:
-            yield begun(start, _Indifferent() if isinstance(start, DAG) else PNAL()), False
+            yield self._begun(_Indifferent() if isinstance(start, DAG) else PNAL()), False
             return
         seen: list[DAG] = []
-        for price in prices:
-            dag, is_cut = found(price)
+        for dag, is_cut in self._candidates(prices):
             if dag not in seen:
                 seen.append(dag)
                 yield dag, is_cut
 
-    return begin
+    def _candidates(self, prices: Sequence[float]) -> Iterator[tuple[DAG, bool]]:
+        if self.of_complete_rows is not None:
+            result = self.of_complete_rows()
+            yield result.dag, result.stopped_by == "interrupt"
+        if self.is_discrete:
+            yield from map(self._found, prices)
+        else:
+            yield self._begun(_Indifferent()), False
+
+    def _begun(self, score: Score) -> DAG:
+        one = self.task(score)
+        return one.to_dag(start_of(self.start, one, one.local_scores(self.max_parents)))
+
+    def _found(self, price: float) -> tuple[DAG, bool]:
+        climb = HillClimb(restarts=RESTARTS, max_parents=self.max_parents)
+        try:
+            result = climb.search(self.task(PNAL(c=price)))
+        except ModelError:  # no row is complete for a family that is required, but EM can fit it
+            return self._begun(_Indifferent()), False
+        return result.dag, result.stopped_by == "interrupt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +345,7 @@ class _Run:
 
     def climb(self, start: DAG, iterations: int, *, keep_start: bool) -> None:
         """Complete, search and refit until nothing better is found."""
-        self._keep(self._fitter.fitted(start, None), "start")
+        self._keep(self._fitter.fitted(start), "start")
         if self.best.is_cut:
             self.stopped_by = "interrupt"
             return
@@ -390,6 +436,8 @@ class _Fitter:
         self._rng, self._memory_limit = rng, memory_limit
         source = table.schema.source
         self._apart = source.name if source is not None and score.by_source else None
+        judge = score.score if isinstance(score, MAP) else score
+        self._looks_for_ways = isinstance(judge, BySource)
         n_bytes = 4.0 * len(table.variables) * _most_completions(table)
         self.is_exact = n_bytes <= SHARE_OF_MEMORY * memory_limit
 
@@ -411,17 +459,17 @@ class _Fitter:
         worth = [self._worth(one, before.completed) for one in (dag, before.dag)]
         if dag == before.dag or (worth[0] <= worth[1] and not at_any_loss):
             return None
-        grown = self._grown(dag)
-        counts = self._counts(grown, before.completed)
+        grown = self._grown(dag, before.completed)
         # Draws lack rare states by chance, and what is zero once stays zero.
         estimator = self._estimator(grown) if self.is_exact else Dirichlet(ess=1.0)
-        source = before.network.source
-        root = [] if source is None else [before.network[source]]
-        return self.fitted(dag, Network.of([*root, *estimator.estimate(counts)], source=source))
+        task = fit_task(grown, before.completed, estimator, memory_limit=self._memory_limit)
+        return self._fitted(dag, grown, task.plain_network(task.statistics()))
 
-    def fitted(self, dag: DAG, start: Network | None) -> _Model:
-        """The graph fitted to the rows with gaps by EM, and its objective."""
-        grown = self._grown(dag)
+    def fitted(self, dag: DAG) -> _Model:
+        """A first graph fitted to the rows with gaps by EM, and its objective."""
+        return self._fitted(dag, self._grown(dag, None), None)
+
+    def _fitted(self, dag: DAG, grown: DAG, start: Network | None) -> _Model:
         found = em(
             grown,
             self._table,
@@ -431,55 +479,77 @@ class _Fitter:
             seed=self._rng,
             memory_limit=self._memory_limit,
         )
-        tables = {node: local.table for node, local in found.network.tables.items()}
-        completed = self._completed(found.network, tables)
-        gain = self._worth(dag, completed) - self._log_likelihood(grown, completed, tables)
+        completed = self._completed(found.network)
+        gain = self._worth(dag, completed) - self._log_likelihood(grown, completed, found.network)
         observed = found.log_likelihood - _log_shares(self._table, found.network)
         is_cut = found.stopped_by == "interrupt"
         return _Model(dag, found.network, completed, observed + gain, is_cut)
 
-    def _completed(self, network: Network, tables: dict[str, Floats]) -> Table:
+    def _completed(self, network: Network) -> Memory:
         """The rows without gaps: all completions, or some drawn, with their weights."""
-        if self.is_exact:
-            cases = Cases.of(network, self._table, memory_limit=self._memory_limit)
-            found = cases.completions(tables, LEAST_SHARE)
-            return _table(self._table, found.columns, found.weights)
-        draws = self._choice.draws
-        many = self._table.take(np.tile(np.arange(self._table.n_rows), draws))
-        cases = Cases.of(network, many, memory_limit=self._memory_limit)
-        weights = np.ones(many.n_rows) if many.weights is None else many.weights
-        return _table(self._table, cases.completed(tables, self._rng), weights / draws)
+        table, limit = self._table, self._memory_limit
+        weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
+        if not self.is_exact:
+            draws = self._choice.draws
+            many = table.take(np.tile(np.arange(table.n_rows), draws))
+            columns = completed(network, many, self._rng, memory_limit=limit)
+            return Memory(_table(table, columns, np.tile(weights, draws) / draws).distinct())
+        found = completions(network, table, LEAST_SHARE, memory_limit=limit)
+        shares = found.shares * weights[found.rows]
+        kept = np.flatnonzero(shares >= LEAST_WEIGHT)
+        columns = {name: codes[kept] for name, codes in found.codes.items()}
+        if not network.regressions:
+            return Memory(_table(table, columns, shares[kept]).distinct())
+        known = {name: table.column(name)[found.rows[kept]] for name in network.regressions}
+        values, spread = expected_values(network, {**columns, **known}, memory_limit=limit)
+        filled = _table(table, {**columns, **values}, shares[kept])
+        return Memory(filled, spread=[Spread(*one) for one in spread])
 
-    def _worth(self, dag: DAG, completed: Table) -> float:
+    def ways(self, dag: DAG, completed: Memory) -> dict[str, str]:
+        """How each family depends on the source in completed rows, if the score tells."""
+        limit = self._memory_limit
+        strata = strata_of(completed, dag.nodes, limit)
+        return ways_of(completed, dag, self._score, strata, memory_limit=limit)
+
+    def _worth(self, dag: DAG, completed: Memory) -> float:
         """Score of a graph on completed rows."""
-        counts = self._counts(dag, completed, by_source=self._score.by_source)
-        return float(self._score.local(counts).sum())
+        limit = self._memory_limit
+        return sum(family_scores(completed, dag, self._score, memory_limit=limit).values())
 
-    def _log_likelihood(self, dag: DAG, completed: Table, tables: dict[str, Floats]) -> float:
-        """Log-likelihood of completed rows: under the tables, or the largest if they maximise it.
+    def _log_likelihood(self, dag: DAG, completed: Memory, network: Network) -> float:
+        """Log-likelihood of completed rows: under the network, or the largest if it maximises it.
 
         For scores of the likelihood the difference to the score is then the price of the graph.
         """
-        counts = self._counts(dag, completed)
+        limit, source = self._memory_limit, self._table.source
         if isinstance(innermost(self._score), OF_LIKELIHOOD):
-            return float(LogLikelihood().local(counts).sum())
-        total = 0.0
-        for one in counts:
-            rows = one.to_dense().values[0]
-            theta = tables[one.child.name].reshape(rows.shape)
-            total += float((rows[rows > 0] * np.log(theta[rows > 0])).sum())
-        return total
+            each = family_scores(completed, dag, LogLikelihood(), memory_limit=limit)
+            return sum(value for node, value in each.items() if node != source)
+        task = fit_task(dag, completed, self._estimator(dag), memory_limit=limit)
+        counts = [one.pooled() for one in task.counts()]
+        return sum(_of_table(one, network.tables[one.child.name].table) for one in counts) + sum(
+            log_likelihood_of(network.regressions[one.names[-1]], one) for one in task.moments()
+        )
 
-    def _counts(self, dag: DAG, completed: Table, *, by_source: bool = False) -> list[Counts]:
-        nodes = [node for node in dag.nodes if node != self._apart]
+    def _counts(self, dag: DAG, rows: Table) -> list[Counts]:
+        nodes = [node for node in dag.nodes if node != self._table.source]
         families = [Family(node, dag.parents(node)) for node in nodes]
-        return count(completed, families, by_source=by_source, memory_limit=self._memory_limit)
+        families = [one for one in families if not rows.schema[one.child].is_continuous]
+        return count(rows, families, memory_limit=self._memory_limit)
 
-    def _grown(self, dag: DAG) -> DAG:
-        """The graph of the network: the source is the first parent of all nodes if kept apart."""
+    def _grown(self, dag: DAG, completed: Memory | None) -> DAG:
+        """The graph of the network: the source is the first parent of nodes that depend on it.
+
+        These are all nodes if the score keeps the sources apart, and those that it judges so on
+        rows completed before if it looks for the better way.
+        """
         if self._apart is None:
             return dag
-        arcs = [(self._apart, node) for node in dag.nodes]
+        dependent = list(dag.nodes)
+        if self._looks_for_ways:
+            ways = {} if completed is None else self.ways(dag, completed)
+            dependent = [node for node, way in ways.items() if way != POOLED]
+        arcs = [(self._apart, node) for node in dependent]
         return DAG([*arcs, *dag.arcs], [self._apart, *dag.nodes])
 
     def _estimator(self, dag: DAG) -> MLE | Dirichlet:
@@ -537,21 +607,31 @@ def _log_shares(table: Table, network: Network) -> float:
     return float(n_rows[n_rows > 0] @ np.log(shares[n_rows > 0]))
 
 
+def _of_table(counts: Counts, table: Floats) -> float:
+    """Log-likelihood of counts under a table."""
+    rows = counts.to_dense().values[0]
+    theta = table.reshape(rows.shape)
+    return float((rows[rows > 0] * np.log(theta[rows > 0])).sum())
+
+
 def _most_completions(table: Table) -> float:
     """How many completions the rows have at most, those that will be cut left out."""
     each = np.ones(table.n_rows)
     for name, variable in table.variables.items():
-        each[table.column(name) < 0] *= variable.n_states
+        if not variable.is_continuous:
+            each[table.column(name) < 0] *= variable.n_states
     return float(np.minimum(each, 1 / LEAST_SHARE).sum())
 
 
-def _table(table: Table, columns: dict[str, Codes], weights: Floats) -> Table:
-    """Completed rows as a table with the schema of another, equal ones merged."""
-    kept = np.flatnonzero(weights >= LEAST_WEIGHT)
+def _table(table: Table, columns: Mapping[str, Column], weights: Floats) -> Table:
+    """Completed rows as a table with the schema of another."""
     given = table.schema.source
     every = [*table.variables.values(), *([] if given is None else [given])]
     if given is not None and given.name not in columns:  # the only source is no node
         columns = {**columns, given.name: np.zeros(len(weights), np.int32)}
-    coded = {one.name: columns[one.name][kept].astype(code_type(one.n_states)) for one in every}
+    coded: dict[str, Column] = {}
+    for one in every:
+        kind = np.float64 if one.is_continuous else code_type(one.n_states)
+        coded[one.name] = columns[one.name].astype(kind)
     source = None if given is None else coded.pop(given.name)
-    return Table(table.schema, coded, source, weights[kept].astype(np.float64)).distinct()
+    return Table(table.schema, coded, source, weights.astype(np.float64))

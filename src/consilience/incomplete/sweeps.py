@@ -5,18 +5,23 @@ r"""One sweep of data augmentation: complete the rows, take their statistics, dr
     \theta^{(t+1)} \sim P(\theta \mid x, z^{(t+1)}),
 
 where :math:`x` is what the rows record and :math:`z` what they lack. The first line draws all gaps
-of a row jointly and exactly; of the completed rows only the counts of the families are kept, which
-is all that the Dirichlet distributions of the second line need. Networks with continuous nodes
-have sweeps of their own (:mod:`consilience.incomplete.mixed_sweeps`).
+of a row jointly and exactly, states and values; of the completed rows only the counts and moments
+of the families are kept, which is all that the Dirichlet and normal-inverse-gamma distributions of
+the second line need.
+
+The prior of regressions (:class:`consilience.NormalInverseGamma`) is scaled by the rows themselves,
+here by the completed ones. It is worth a hundredth of a row, so this matters only where there is
+next to nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
+from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.data.table import Table
 from consilience.data.variable import Variable
@@ -25,16 +30,19 @@ from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior, draw_logs
 from consilience.distributions.families import kinds
 from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.distributions.normal_inverse_gamma import NormalInverseGammaPosterior
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.inference.cases import Cases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor, is_apart
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
+from consilience.statistics.moments import Moments
 
-__all__ = ["State", "Sweeper", "TableSweeper", "apart_nodes", "prior_network"]
+__all__ = ["State", "Sweeper", "apart_nodes", "prior_network"]
 
 
 class State(NamedTuple):
@@ -44,29 +52,8 @@ class State(NamedTuple):
     means: Floats
 
 
-class Sweeper(Protocol):
-    """What the chains of data augmentation need of a kind of network."""
-
-    @property
-    def net(self) -> Network:
-        """The network with prior means for parameters."""
-        ...
-
-    def split(self, vector: Floats) -> dict[str, Floats]:
-        """Parameters of each node that is drawn, from a vector of shape (..., parameters)."""
-        ...
-
-    def start(self, rng: np.random.Generator) -> State:
-        """Where a chain begins."""
-        ...
-
-    def sweep(self, state: State, rng: np.random.Generator) -> State:
-        """Where a chain goes from there."""
-        ...
-
-
-class TableSweeper:
-    """Sweeps for a network of tables with Dirichlet priors.
+class Sweeper:
+    """Sweeps for a network of tables with Dirichlet priors, and regressions.
 
     Parameters
     ----------
@@ -74,42 +61,105 @@ class TableSweeper:
         The graph, with the prior of each table as its posterior; a source node is not drawn.
     table
         The rows.
+    gaussian
+        How moments become regressions with normal-inverse-gamma posteriors.
+    apart
+        Nodes whose regressions are kept apart by source.
     """
 
-    def __init__(self, net: Network, table: Table, memory_limit: float) -> None:
-        self.net = net
-        self._cases = Cases.of(net, table, memory_limit=memory_limit)
-        self._drawn = [name for name in net.tables if name != net.source]
+    def __init__(
+        self,
+        net: Network,
+        table: Table,
+        gaussian: Regressor,
+        apart: Sequence[str],
+        memory_limit: float,
+    ) -> None:
+        self.net, self._gaussian = net, gaussian
+        of_sources = [name for name in apart if name in net.regressions]
+        self._cases = Cases.of(net, table, apart=of_sources, memory_limit=memory_limit)
+        self._drawn = [name for name in net.variables if name != net.source]
         layout = self._cases.layout
         self._prior = layout.flatten({name: _concentration(net, name) for name in net.tables})
         self._fixed = layout.flatten({name: one.table for name, one in net.tables.items()})
-        self._cells = _cells_by_width(layout.shapes, layout.first, self._drawn)
+        drawn = [name for name in net.tables if name != net.source]
+        self._cells = _cells_by_width(layout.shapes, layout.first, drawn)
+        shapes = {name: net[name].parameters.shape for name in (*net.tables, *net.regressions)}
+        self._shapes = shapes
+        self._first = np.append(0, np.cumsum([int(np.prod(one)) for one in shapes.values()]))
 
     def split(self, vector: Floats) -> dict[str, Floats]:
-        """Tables of the nodes that are drawn; leading axes of the vector stay in front."""
-        layout, lead = self._cases.layout, vector.shape[:-1]
-        ends = zip(layout.shapes.items(), layout.first[:-1], layout.first[1:], strict=True)
-        return {
-            name: vector[..., start:stop].reshape(*lead, *shape)
+        """Parameters of the nodes that are drawn; leading axes of the vector stay in front."""
+        ends = zip(self._shapes.items(), self._first[:-1], self._first[1:], strict=True)
+        found = {
+            name: vector[..., start:stop].reshape(*vector.shape[:-1], *shape)
             for (name, shape), start, stop in ends
-            if name in self._drawn
         }
+        return {name: found[name] for name in self._drawn}
 
     def start(self, rng: np.random.Generator) -> State:
-        """Tables far apart from chain to chain: the prior and one row for each state."""
-        return self._draw(self._prior + 1.0, rng)
+        """Tables and levels far apart from chain to chain, no dependence between the variables.
+
+        Tables have the prior and one row for each state.
+        """
+        tables, means = self._tables(self._prior + 1.0, rng)
+        normal, levels = self._cases.normal, []
+        at = dict(zip(normal.names, zip(normal.centers, normal.spreads, strict=True), strict=True))
+        for name, local in self.net.regressions.items():
+            center, spread = at[name][0], at[name][1] or 1.0
+            parameters = np.zeros(self._shapes[name])
+            noise = rng.standard_normal(local.intercept.shape)
+            parameters[..., 0] = center + spread * noise
+            parameters[..., -1] = spread
+            levels.append(parameters.ravel())
+        return State(np.concatenate([tables, *levels]), np.concatenate([means, *levels]))
 
     def sweep(self, state: State, rng: np.random.Generator) -> State:
-        """Counts of a random completion, then tables drawn from their Dirichlet posteriors."""
-        return self._draw(self._prior + self._cases.draw(state.parameters, rng), rng)
+        """Statistics of a random completion, then tables and regressions drawn given them."""
+        theta, regressions = self._split(state.parameters)
+        found = self._cases.draw(theta, rng, regressions)
+        tables, means = self._tables(self._prior + found.counts, rng)
+        drawn, expected = [tables], [means]
+        for local in self._regressions(found.moments):
+            assert local.posterior is not None  # checked there
+            drawn.append(local.posterior.draw(rng).ravel())
+            expected.append(local.parameters.ravel())
+        return State(np.concatenate(drawn), np.concatenate(expected))
 
-    def _draw(self, concentration: Floats, rng: np.random.Generator) -> State:
+    def _split(self, vector: Floats) -> tuple[Floats, dict[str, LinearGaussian]]:
+        """The cells of the tables, and the regressions."""
+        place, found = len(self._prior), {}
+        for name, local in self.net.regressions.items():
+            size = int(np.prod(self._shapes[name]))
+            part = vector[place : place + size].reshape(self._shapes[name])
+            found[name] = local.with_parameters(part)
+            place += size
+        return vector[: len(self._prior)], found
+
+    def _tables(self, concentration: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Tables drawn from their Dirichlet distributions, and their means."""
         tables, means = self._fixed.copy(), self._fixed.copy()
         for cells in self._cells:  # (rows, states)
             rows = concentration[cells]
             tables[cells] = np.exp(draw_logs(rows, rng))
             means[cells] = rows / rows.sum(axis=1, keepdims=True)
-        return State(tables, means)
+        return tables, means
+
+    def _regressions(self, moments: Mapping[str, Moments]) -> list[LinearGaussian]:
+        if not moments:
+            return []
+        fitted = self._gaussian.regress([moments[name] for name in self.net.regressions])
+        for name, local in zip(self.net.regressions, fitted, strict=True):
+            posterior = local.posterior
+            parts = posterior.parts if isinstance(posterior, StackedPosterior) else (posterior,)
+            if not all(isinstance(part, NormalInverseGammaPosterior) for part in parts):
+                raise InputError(
+                    "data augmentation draws regressions from normal-inverse-gamma distributions; "
+                    f"{self._gaussian!r} has none for {_check.listed([name])}. Use "
+                    "cs.NormalInverseGamma() or cs.Separate(cs.NormalInverseGamma()).",
+                    parameter="gaussian",
+                )
+        return fitted
 
 
 def prior_network(

@@ -14,6 +14,9 @@ in the tables (they need not sum to one). The bound on the log evidence of the o
 with :math:`Z_i` the sum over the hidden values of row i, never falls, and with no gaps it is the
 evidence itself, the Bayesian Dirichlet score. So it compares graphs, and numbers of hidden states.
 
+Regressions of continuous nodes have no posterior here: each step takes those of maximum likelihood
+given the expected moments, and the bound is on the evidence given them.
+
 References
 ----------
 M. J. Beal, Z. Ghahramani (2003). The variational Bayesian EM algorithm for incomplete data: with
@@ -22,8 +25,9 @@ application to scoring graphical model structures. Bayesian Statistics 7.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -31,9 +35,11 @@ from scipy.special import digamma, gammaln
 from consilience import _check, _freeze
 from consilience._typing import Bools, Floats, Seed
 from consilience.data.table import Table
+from consilience.distributions import LinearGaussian
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
+from consilience.incomplete.em import refuse_logistic
 from consilience.incomplete.hidden import Hidden, with_hidden
 from consilience.incomplete.restarts import (
     all_starts,
@@ -42,18 +48,24 @@ from consilience.incomplete.restarts import (
     note_on_hidden,
     number_of_starts,
 )
-from consilience.incomplete.starts import check_start, first_tables, random_tables
+from consilience.incomplete.space import Space
+from consilience.incomplete.starts import check_start, like, random_start, with_smoothed_tables
 from consilience.incomplete.steps import as_counts
-from consilience.inference.cases import Cases
-from consilience.inference.layout import Layout
+from consilience.inference.cases import Cases, Expected
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
-from consilience.parameters.fitting import fit_task
+from consilience.parameters.estimator import Regressor
+from consilience.parameters.fitting import FitTask, fit_task
+from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.story import Statistics, Told
-from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.moments import Moments
 from consilience.structure.searches.task import Progress
 
 __all__ = ["VariationalBayes", "VariationalResult", "variational"]
+
+HIGHEST = MLE(unbiased=False)
+"""The regressions that the likelihood is highest at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +132,7 @@ def variational(
     rows: Table,
     prior: Dirichlet | None = None,
     *,
+    gaussian: Regressor | None = None,
     choice: VariationalBayes | None = None,
     hidden: Hidden | None = None,
     start: Network | None = None,
@@ -132,11 +145,14 @@ def variational(
     Parameters
     ----------
     dag
-        The graph; its nodes are discrete variables of the table and hidden nodes.
+        The graph; its nodes are variables of the table and hidden nodes.
     rows
         A table; sources are pooled.
     prior
         The Dirichlet prior of the tables; ``Dirichlet(ess=1)`` if not given.
+    gaussian
+        How the regressions of continuous nodes are estimated in the end, as in
+        :func:`consilience.fit`; on the way they are those of maximum likelihood.
     choice
         How it climbs; ``VariationalBayes()`` if not given.
     hidden, start, seed, progress, memory_limit
@@ -158,26 +174,28 @@ def variational(
     _check_arguments(rows, prior, choice)
     hidden = {} if hidden is None else hidden
     table = with_hidden(rows, dag, hidden)
-    _refuse_continuous(dag, table)
-    task = fit_task(dag, table, prior, memory_limit=memory_limit)
+    task = fit_task(dag, table, prior, gaussian=gaussian, memory_limit=memory_limit)
+    refuse_logistic(task)
     if start is not None:
         check_start(start, task.parents(), table.schema, hidden)
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     seen = task.statistics()
-    net = task.network(seen)
-    problem = _Problem.of(net, table, prior, seen.counts, memory_limit)
-    layout = problem.layout
+    problem = _Problem.of(task, table, prior, seen, memory_limit)
     rng = _check.generator(seed)
     is_blind = bool(unseen) and start is None
 
     def one_start(number: int) -> _Climb:
         is_random = number > 0 or is_blind
-        first = random_tables(table, net, unseen, rng) if is_random else first_tables(net, start)
-        return _climb(problem, problem.counts_of(first), choice, progress)
+        net = problem.net
+        if is_random:
+            begun = random_start(task, net, table, unseen, rng)
+        else:
+            begun = with_smoothed_tables(net) if start is None else like(net, start)
+        return _climb(problem, problem.first(begun), choice, progress)
 
     climbs = all_starts(one_start, number_of_starts(choice.restarts, is_blind=is_blind))
     best = max(climbs, key=lambda one: one.trace[-1])
-    used = Statistics(as_counts(seen.counts, layout.split(best.alpha - problem.prior)))
+    used = problem.statistics(best.at)
     return VariationalResult(
         canonical(task.network(used, seen, _told(best, len(climbs), unseen)), unseen),
         best.trace[-1],
@@ -204,14 +222,12 @@ def _check_arguments(rows: object, prior: object, choice: object) -> None:
         )
 
 
-def _refuse_continuous(dag: DAG, table: Table) -> None:
-    for name in dag.nodes:
-        if name in table.variables and table.variables[name].is_continuous:
-            raise InputError(
-                f"variational: {name!r} is continuous; variational Bayes is for discrete nodes. "
-                "Use gaps=cs.EM(), or read the column with discretize=.",
-                variable=name,
-            )
+class _Point(NamedTuple):
+    """Posterior counts of all tables, as a vector, and the regressions."""
+
+    alpha: Floats
+    regressions: Mapping[str, LinearGaussian]
+    moments: Mapping[str, Moments]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,6 +236,7 @@ class _Problem:
 
     net: Network
     cases: Cases
+    seen: Statistics
     prior: Floats
     fixed: Bools
     theta: Floats
@@ -227,73 +244,82 @@ class _Problem:
     @classmethod
     def of(
         cls,
-        net: Network,
+        task: FitTask,
         table: Table,
         prior: Dirichlet,
-        seen: Sequence[Counts],
+        seen: Statistics,
         memory_limit: float,
     ) -> _Problem:
+        net = replace(task, chosen={**task.chosen, "regression": HIGHEST}).plain_network(seen)
         cases = Cases.of(net, table, memory_limit=memory_limit)
         shapes = cases.layout.shapes
         tables = {name: np.ones(shape) for name, shape in shapes.items()}
-        tables.update({counts.child.name: prior.prior(counts) for counts in seen})
+        tables.update({counts.child.name: prior.prior(counts) for counts in seen.counts})
         fixed = {name: np.full(shape, float(name == net.source)) for name, shape in shapes.items()}
         flatten = cases.layout.flatten
         theta = flatten({name: local.table for name, local in net.tables.items()})
-        return cls(net, cases, flatten(tables), flatten(fixed) > 0, theta)
+        return cls(net, cases, seen, flatten(tables), flatten(fixed) > 0, theta)
 
-    @property
-    def layout(self) -> Layout:
-        return self.cases.layout
+    def first(self, net: Network) -> _Point:
+        """Where to start: one step of EM from this network."""
+        return self._point(self.cases.expected(net))
 
-    def counts_of(self, tables: dict[str, Floats]) -> Floats:
-        """Posterior counts to start from: one step of EM from these tables."""
-        return self.prior + self.cases.expect(self.layout.flatten(tables))[0]
+    def statistics(self, at: _Point) -> Statistics:
+        """Expected statistics in the order of those of the rows."""
+        tables = self.cases.layout.split(at.alpha - self.prior)
+        moments = [at.moments[one.names[-1]] for one in self.seen.moments]
+        return Statistics(as_counts(self.seen.counts, tables), moments)
 
-    def step(self, alpha: Floats) -> tuple[Floats, float]:
-        """The next posterior counts, and the bound at these ones."""
-        total = self.layout.row_sums(alpha)
-        log_theta = digamma(alpha) - digamma(total)
+    def step(self, at: _Point) -> tuple[_Point, float]:
+        """The next point, and the bound at this one."""
+        total = self.cases.layout.row_sums(at.alpha)
+        log_theta = digamma(at.alpha) - digamma(total)
         theta = np.where(self.fixed, self.theta, np.exp(log_theta))
-        counts, log_sum = self.cases.expect(theta)
-        return self.prior + counts, log_sum - self._divergence(alpha, log_theta)
+        found = self.cases.expect(theta, at.regressions)
+        return self._point(found), found.log_likelihood - self._divergence(at.alpha, log_theta)
+
+    def _point(self, found: Expected) -> _Point:
+        moments = [found.moments[name] for name in self.cases.normal.names]
+        regressions = {one.child.name: one for one in HIGHEST.regress(moments)} if moments else {}
+        Space(self.net, self.cases).refuse_collapse(regressions)
+        return _Point(self.prior + found.counts, regressions, found.moments)
 
     def _divergence(self, alpha: Floats, log_theta: Floats) -> float:
         """Sum of KL(Dir(alpha) || Dir(prior)) over the rows of all tables but the source's."""
         used = np.where(self.fixed, self.prior, alpha)
         cells = gammaln(self.prior) - gammaln(used) + (used - self.prior) * log_theta
-        rows = self.layout.row_of
+        rows = self.cases.layout.row_of
         totals = gammaln(np.bincount(rows, used)) - gammaln(np.bincount(rows, self.prior))
         return float(cells.sum() + totals.sum())
 
 
 @dataclass(slots=True)
 class _Climb:
-    alpha: Floats
+    at: _Point
     trace: list[float]
     stopped_by: str
 
 
 def _climb(
-    problem: _Problem, alpha: Floats, choice: VariationalBayes, progress: Progress | None
+    problem: _Problem, start: _Point, choice: VariationalBayes, progress: Progress | None
 ) -> _Climb:
-    at = _Climb(alpha, [], "iterations")
+    climb = _Climb(start, [], "iterations")
     try:
         for step in range(choice.iterations):
-            following, bound = problem.step(at.alpha)
-            at.trace.append(bound)
+            following, bound = problem.step(climb.at)
+            climb.trace.append(bound)
             if progress is not None:
                 progress(None, f"variational Bayes: step {step + 1}, bound {bound:.6g}")
-            is_at_rest = step > 0 and bound - at.trace[-2] <= choice.tolerance * (1 + abs(bound))
-            at.alpha = following
+            is_at_rest = step > 0 and bound - climb.trace[-2] <= choice.tolerance * (1 + abs(bound))
+            climb.at = following
             if is_at_rest:
-                at.stopped_by = "tolerance"
+                climb.stopped_by = "tolerance"
                 break
     except KeyboardInterrupt:
-        if not at.trace:
+        if not climb.trace:
             raise
-        at.stopped_by = "interrupt"
-    return at
+        climb.stopped_by = "interrupt"
+    return climb
 
 
 def _told(best: _Climb, n_starts: int, hidden: Sequence[str]) -> Told:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -28,7 +29,8 @@ from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
-from consilience.inference.beliefs import Estimate, belief, log_evidence
+from consilience.inference.beliefs import belief, log_evidence
+from consilience.inference.choices import Exact, exact_of
 from consilience.inference.evidence import Evidence, Scope, names_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
@@ -37,18 +39,16 @@ from consilience.inference.sets import RowSets, sets_of_rows
 from consilience.inference.solving import SAFE
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
-from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
+from consilience.network.network import Network
 
-__all__ = ["expected_counts", "log_likelihood", "network_codes", "network_columns", "posteriors"]
+__all__ = ["check_columns", "log_likelihood", "network_columns", "posteriors"]
 
 ROWS_AT_A_TIME = 1 << 15
 """Of a network with continuous nodes, whose likelihoods are held for all states."""
 FEWER_DRAWS = 2_000  # for each row that must be estimated
 
 
-def posteriors(
-    net: Network, table: Table, target: str, *, memory_limit: float = MEMORY_LIMIT
-) -> Floats:
+def posteriors(net: Network, table: Table, target: str, *, by: Exact | None = None) -> Floats:
     """The posterior of the target for each row given all other recorded values of the row.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
@@ -71,7 +71,7 @@ def posteriors(
         If the target is continuous and a row is impossible, which leaves it without a mean.
     """
     _check.known("node", names_of(target), net.variables)
-    _check_columns(net, table, [target])
+    check_columns(net, table, [target])
     columns = network_columns(net, table, without=(target,))
     width = 2 if net.variables[target].is_continuous else net.variables[target].n_states
     answer = np.zeros((table.n_rows, width))
@@ -81,12 +81,12 @@ def posteriors(
         known = {n: columns[n] for n in columns if n in net.dag.markov_blanket(target)}
         answer[covered] = _by_blanket(net, target, _rows(known, covered), len(covered))
     for rows in _parts(net, others):
-        part = _Rows.of(net, _rows(columns, rows), len(rows), target, memory_limit)
+        part = _Rows.of(net, _rows(columns, rows), len(rows), target, exact_of(by))
         answer[rows] = part.posteriors(target, rows)
     return answer
 
 
-def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
+def log_likelihood(net: Network, table: Table, *, by: Exact | None = None) -> Floats:
     """Log probability of what each row records; minus infinity if it is impossible.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
@@ -96,7 +96,7 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
     continuous variables it is the log of a density. Rows that leave several continuous parents of
     logistic nodes unknown are estimated, each by 2,000 draws from the same seed.
     """
-    _check_columns(net, table, [])
+    check_columns(net, table, [])
     columns = network_columns(net, table)
     is_complete = np.full(table.n_rows, all(name in columns for name in net.variables))
     for name, column in columns.items():
@@ -107,7 +107,7 @@ def log_likelihood(net: Network, table: Table, *, memory_limit: float = MEMORY_L
         answer[complete] = _of_complete_rows(net, _rows(columns, complete), len(complete))
     if columns:
         for rows in _parts(net, others):
-            part = _Rows.of(net, _rows(columns, rows), len(rows), None, memory_limit)
+            part = _Rows.of(net, _rows(columns, rows), len(rows), None, exact_of(by))
             answer[rows] = part.log_likelihood()
     return answer
 
@@ -130,10 +130,11 @@ class _Rows:
         sets: RowSets,
         batch: Batch,
         ranks: Integers,
-        memory_limit: float,
+        way: Exact,
     ) -> None:
         self._net, self._columns, self._sets = net, columns, sets
-        self._batch, self._ranks, self._memory_limit = batch, ranks, memory_limit
+        self._batch, self._ranks = batch, ranks
+        self._way = replace(way, draws=FEWER_DRAWS) if way.draws is None else way
 
     @classmethod
     def of(
@@ -142,8 +143,9 @@ class _Rows:
         columns: Mapping[str, Column],
         n_rows: int,
         target: str | None,
-        memory_limit: float,
+        way: Exact,
     ) -> _Rows:
+        memory_limit = way.memory_limit
         asked = [] if target is None else [target]
         continuous = target if target in net.regressions else None
         sets = sets_of_rows(net, columns, n_rows, continuous, memory_limit=memory_limit)
@@ -155,19 +157,15 @@ class _Rows:
         codes = {n: c for n, c in columns.items() if n in tree.index}
         if sets.likelihoods:
             each: Integers = np.arange(n_rows)
-            return cls(
-                net, columns, sets, Batch(tree, codes, n_rows, sets.likelihoods), each, memory_limit
-            )
+            return cls(net, columns, sets, Batch(tree, codes, n_rows, sets.likelihoods), each, way)
         batch, ranks = _each_once(tree, codes, n_rows)
-        return cls(net, columns, sets, batch, ranks, memory_limit)
+        return cls(net, columns, sets, batch, ranks, way)
 
     def log_likelihood(self) -> Floats:
         found = self._batch.log_evidence()[self._ranks]
         answer = found + self._sets.log_scale
         for row in np.flatnonzero(self._alone(found)):
-            answer[row] = log_evidence(
-                self._net, self._evidence(int(row)), self._memory_limit, _few()
-            )
+            answer[row] = log_evidence(self._net, self._evidence(int(row)), self._way)
         return answer
 
     def posteriors(self, target: str, places: Integers) -> Floats:
@@ -222,7 +220,8 @@ class _Rows:
 
     def _estimated(self, target: str, row: int) -> Floats:
         try:
-            found = belief(self._net, [target], self._evidence(row), self._memory_limit, _few())
+            # One row of a table must not stop all others, however little its draws are worth.
+            found = belief(self._net, [target], self._evidence(row), self._way, fewest=0.0)
         except ImpossibleEvidenceError:
             if self._net.variables[target].is_continuous:
                 raise
@@ -232,10 +231,6 @@ class _Rows:
         if isinstance(found, Mixture):
             return np.array([found.mean, found.sd])
         raise TypeError("one target has one kind.")
-
-
-def _few() -> Estimate:
-    return Estimate(FEWER_DRAWS, fewest=0.0)  # one row of a table must not stop all others
 
 
 def _weights(beliefs: Mapping[Scope, Floats], names: Scope, rows: Integers) -> Floats:
@@ -259,37 +254,7 @@ def _refuse_impossible_rows(places: Integers, is_impossible: Bools, target: str)
         )
 
 
-def expected_counts(
-    net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT
-) -> dict[str, Floats]:
-    """For each node, the sum over rows of the posterior of its family, in the shape of its table.
-
-    A row counts with its weight. These are the statistics of EM; with nothing missing they are
-    counts. A source that the network does not know is its state ``new_source`` if it has that, and
-    missing otherwise.
-
-    Raises
-    ------
-    ImpossibleEvidenceError
-        If a row has probability zero; the message names it.
-    """
-    discrete_only("expected_counts", net)
-    _check_columns(net, table, [])
-    if table.n_rows == 0:
-        return {name: np.zeros(local.table.shape) for name, local in net.tables.items()}
-    weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
-    tree = JunctionTree.of(net, memory_limit=memory_limit)
-    batch, ranks = _each_once(tree, network_codes(net, table), table.n_rows)
-    summed: Floats = np.bincount(ranks, weights, minlength=batch.n_rows).astype(float)
-    counts, log_evidence = batch.expected_counts(summed)
-    impossible = np.isneginf(log_evidence) & (summed > 0)
-    if impossible.any():
-        row = int(np.flatnonzero(impossible[ranks])[0]) + 1
-        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
-    return counts
-
-
-def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> None:
+def check_columns(net: Network, table: Table, not_needed: Collection[str]) -> None:
     """Refuse a table that lacks a node: a misspelt column must not be summed out silently."""
     if not isinstance(table, Table):
         raise InputError(
@@ -305,7 +270,7 @@ def _check_columns(net: Network, table: Table, not_needed: Collection[str]) -> N
             )
 
 
-def network_codes(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
+def _codes(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:
     """Codes of the discrete nodes that the table records, in the states of the network."""
     return {
         name: (source_codes if name == net.source else aligned_codes)(table, variable)
@@ -316,7 +281,7 @@ def network_codes(net: Network, table: Table, without: Collection[str] = ()) -> 
 
 def network_columns(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Column]:
     """Codes of the discrete and values of the continuous nodes that the table records."""
-    columns: dict[str, Column] = {**network_codes(net, table, without)}
+    columns: dict[str, Column] = {**_codes(net, table, without)}
     for name in net.regressions:
         if name in table.schema and name not in without:
             columns[name] = _values(table, name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Floats, Seed
+from consilience._typing import Floats
 from consilience.errors import InputError
+from consilience.inference.choices import Exact
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence
 from consilience.inference.gaussian import condition
@@ -33,35 +33,28 @@ from consilience.inference.weighting import WeightedRows, weighted_rows
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
-from consilience.network.network import DRAWS, SEED, Network
+from consilience.network.network import Network
 
-__all__ = ["Estimate", "all_marginals", "belief", "log_evidence"]
+__all__ = ["all_marginals", "belief", "log_evidence"]
 
 NEGLIGIBLE = 1e-16
 """Share of the largest weight below which a component of a mixture is left out."""
 FEWEST = 5.0  # effective draws: the standard errors of fewer say nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How to estimate what cannot be computed: number of draws and seed.
-
-    A posterior from draws that are worth less than ``fewest`` independent ones is refused.
-    """
-
-    n_samples: int = DRAWS
-    seed: Seed = SEED
-    fewest: float = FEWEST
-
-
 def belief(
     net: Network,
     asked: Sequence[str],
     evidence: Evidence,
-    memory_limit: float,
-    estimate: Estimate,
+    way: Exact,
+    *,
+    fewest: float = FEWEST,
 ) -> Factor | Mixture | MixedBelief:
-    """The joint posterior of some nodes: of discrete ones, of continuous ones, or of both."""
+    """The joint posterior of some nodes: of discrete ones, of continuous ones, or of both.
+
+    One from draws that are worth less than ``fewest`` independent ones is refused.
+    """
+    memory_limit = way.memory_limit
     rows = rows_of(net, evidence)
     families = families_of(net, rows.names, rows.observed, asked)
     _refuse_conflict(net, evidence, rows, families, memory_limit)
@@ -69,13 +62,13 @@ def belief(
         net,
         rows,
         families,
-        n_samples=estimate.n_samples,
-        seed=estimate.seed,
+        n_draws=way.n_draws,
+        seed=way.seed,
         memory_limit=memory_limit,
     )
     if weighted is None:
         refuse_impossible(net, evidence, memory_limit)
-    _refuse_chance(weighted, estimate)
+    _refuse_chance(weighted, way, fewest)
     if len(weighted.shares) > 1:  # what was drawn is known now and cuts more off
         names = weighted.rows.names
         families = families_of(net, names, weighted.rows.observed, asked)
@@ -90,9 +83,7 @@ def belief(
     return _belief(net, asked, weighted, found, memory_limit)
 
 
-def all_marginals(
-    net: Network, evidence: Evidence, memory_limit: float, estimate: Estimate
-) -> dict[str, Factor | Mixture]:
+def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Factor | Mixture]:
     """The posterior of every variable that is not known.
 
     All that can be read off the junction tree is read off it; a continuous node whose component has
@@ -104,12 +95,12 @@ def all_marginals(
     asked = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
     found: dict[str, Factor | Mixture] = {}
     if not open_logistic(net, every, rows.values):
-        given = evidence_with_sets(net, evidence, memory_limit)
+        given = evidence_with_sets(net, evidence, way.memory_limit)
         if given is not None:
-            found = _read_off(net, rows, given, asked, memory_limit)
+            found = _read_off(net, rows, given, asked, way.memory_limit)
     for name in asked:
         if name not in found:
-            one = belief(net, [name], evidence, memory_limit, estimate)
+            one = belief(net, [name], evidence, way)
             assert not isinstance(one, MixedBelief)  # of one variable
             found[name] = one
     return {name: found[name] for name in asked}
@@ -163,18 +154,17 @@ def _one_mixture(name: str, weights: Floats, means: Floats, variances: Floats) -
     return Mixture((name,), shares / shares.sum(), flat_means, covariances)
 
 
-def log_evidence(
-    net: Network, evidence: Evidence, memory_limit: float, estimate: Estimate
-) -> float:
+def log_evidence(net: Network, evidence: Evidence, way: Exact) -> float:
     """Log probability of states, log density of values; minus infinity if impossible."""
+    memory_limit = way.memory_limit
     rows = rows_of(net, evidence)
     every = families_of(net, rows.names, rows.observed, ()).every
     weighted = weighted_rows(
         net,
         rows,
         Families(every, ()),
-        n_samples=estimate.n_samples,
-        seed=estimate.seed,
+        n_draws=way.n_draws,
+        seed=way.seed,
         memory_limit=memory_limit,
     )
     if weighted is None:
@@ -199,15 +189,15 @@ def _refuse_conflict(
         refuse_impossible(net, evidence, memory_limit)
 
 
-def _refuse_chance(weighted: WeightedRows, estimate: Estimate) -> None:
+def _refuse_chance(weighted: WeightedRows, way: Exact, fewest: float) -> None:
     """Draws of which one or two have all the weight: the answer and its errors are chance."""
     size = weighted.effective_size
-    if size is not None and size < min(estimate.fewest, estimate.n_samples / 2):
+    if size is not None and size < min(fewest, way.n_draws / 2):
         raise InputError(
-            f"query: what is given is too improbable to be estimated by draws: "
-            f"{estimate.n_samples:,} of them are worth {size:.2g}. Give the continuous parents of "
-            "logistic nodes, or raise n_samples.",
-            parameter="n_samples",
+            f"what is given is too improbable to be estimated by draws: {way.n_draws:,} of them "
+            f"are worth {size:.2g}. Give the continuous parents of logistic nodes, or more draws: "
+            f"by=cs.inference.Exact(draws={10 * way.n_draws:_}).",
+            parameter="draws",
         )
 
 

@@ -4,10 +4,12 @@ EM, variational Bayes and data augmentation ask the same question again and agai
 numbers in the tables: what are the missing values of each row? What does not depend on the numbers
 is done once, in :meth:`Cases.of`:
 
-- a family of which a row has everything adds the same count in every round;
+- a family of which a row has everything adds the same count, or moments, in every round;
 - a missing value below which nothing is known is left out with its family: to fill it would say
   nothing and only slow the climb (so naive Bayes with gaps in its features needs no second round);
-- the other missing values of a row fall apart into hidden sets that are independent given the row
+- what is known about continuous nodes is a likelihood over their missing discrete parents
+  (:mod:`consilience.inference.normal_cases`), one more family of the row;
+- the missing states of a row fall apart into hidden sets that are independent given the row
   (``kernels/cases.py``); for each of them only the families that touch it matter, so rows that
   agree about those share one case;
 - rows with a hidden set of more than ``MOST_JOINT_STATES`` joint states go through the junction
@@ -18,14 +20,15 @@ rows. The expected counts of the families are
 
 .. math:: N_{jk} = \sum_{\text{rows } i} w_i\, P(\mathrm{Pa} = j, X = k \mid x_i) ,
 
-over the rows in which X is not left out.
+over the rows in which X is not left out. The counts of a likelihood are the posterior weights of
+its states, and weigh the moments of the continuous families.
 
 Sources are no special case: the source is a node that every row has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,15 +36,18 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience import _check
-from consilience._typing import Bools, Codes, Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.data.distinct import rows_alike
-from consilience.data.table import Table, code_type
-from consilience.errors import DataError, ImpossibleEvidenceError
-from consilience.graph.moral import moral_graph
-from consilience.inference.batch import network_codes
-from consilience.inference.large_cases import LargeCases, number_lists
+from consilience.data.table import Table
+from consilience.data.variable import Variable
+from consilience.distributions import LinearGaussian
+from consilience.errors import DataError, ImpossibleEvidenceError, InputError, ModelError
+from consilience.inference.batch import network_columns
+from consilience.inference.case_graph import CaseGraph
+from consilience.inference.evidence import Scope
+from consilience.inference.large_cases import LargeCases
 from consilience.inference.layout import Layout
-from consilience.inference.traceback import best_rows, draw_rows, expand_rows
+from consilience.inference.normal_cases import Cells, NormalCases, normal_order
 from consilience.kernels.cases import (
     CaseArrays,
     case_offsets,
@@ -51,9 +57,10 @@ from consilience.kernels.cases import (
     hide_barren,
     merge_cases,
 )
-from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
+from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.statistics.moments import Moments
 
-__all__ = ["Cases", "Completions", "Expected", "check_whole_weights"]
+__all__ = ["Cases", "Expected", "check_whole_weights", "refuse_logistic_nodes"]
 
 MOST_JOINT_STATES = 512
 """Hidden sets with more joint states than this go through the junction tree."""
@@ -63,23 +70,15 @@ _NONE = np.zeros(0, np.int64)
 
 
 class Expected(NamedTuple):
-    """Expected counts of every family in the shape of its table, and the log-likelihood of what
-    the rows record.
+    """Expected counts of every discrete family, moments of every continuous one, and the
+    log-likelihood of what the rows record.
+
+    The counts are a vector over the cells of all tables (:class:`Layout`).
     """
 
-    counts: dict[str, Floats]
+    counts: Floats
+    moments: Mapping[str, Moments]
     log_likelihood: float
-
-
-class Completions(NamedTuple):
-    """Joint completions of rows: for each, its row, its states and its posterior weight.
-
-    The weights of a row's completions add up to the weight of the row.
-    """
-
-    rows: Integers
-    columns: dict[str, Codes]
-    weights: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +93,8 @@ class Cases:
         How its tables stand in a vector.
     counted
         Counts, as a vector, of the families of which rows have everything.
+    normal
+        The continuous part of the rows.
     small
         The cases of hidden sets that are enumerated.
     large
@@ -103,142 +104,204 @@ class Cases:
     net: Network
     layout: Layout
     counted: Floats
+    normal: NormalCases
     small: CaseArrays
     large: LargeCases | None
-    _rows: _Rows
 
     @classmethod
-    def of(cls, net: Network, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Cases:
+    def of(
+        cls,
+        net: Network,
+        table: Table,
+        *,
+        apart: Collection[str] = (),
+        keeps_barren: bool = False,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Cases:
         """Prepare the rows of a table for the graph of a network; its numbers are not used.
 
         A column that the table lacks, or has nothing in, is missing in every row.
+
+        Parameters
+        ----------
+        net
+            A network of tables and regressions.
+        table
+            The rows.
+        apart
+            Continuous nodes whose moments have the sources of the table as their first axis; the
+            source is not among the ``given`` of these. For all other nodes it is a parent like any
+            other.
+        keeps_barren
+            Whether missing values below which nothing is known are filled too.
+        memory_limit
+            Bytes of what is prepared.
+
+        Raises
+        ------
+        ModelError
+            If a discrete node has continuous parents.
 
         Examples
         --------
         >>> import consilience as cs
         >>> rows = cs.read({"x": ["a", "b", None], "y": ["c", "d", "c"]})
         >>> net = cs.fit(cs.DAG([("x", "y")]), rows, cs.MLE())
+        >>> cases = Cases.of(net, rows)
         >>> tables = {"x": [0.5, 0.5], "y": [[0.75, 0.25], [0.25, 0.75]]}
-        >>> Cases.of(net, rows).expected(tables).counts["x"]  # P(x = a | y = c) is 3/4
+        >>> found = cases.expect(cases.layout.flatten(tables))
+        >>> cases.layout.split(found.counts)["x"]  # P(x = a | y = c) is 3/4
         array([1.75, 1.25])
         """
-        discrete_only("Cases", net)
+        refuse_logistic_nodes(net)
         layout = Layout.of(net)
         rows = _Rows.of(net, table)
-        pairs = _Pairs.of(net, rows)
+        source = _source_apart(net, table, apart)
+        normal = NormalCases.of(
+            net,
+            rows.values,
+            rows.by_name(net),
+            rows.weights,
+            apart=apart,
+            source=source,
+            keeps_barren=keeps_barren,
+            memory_limit=memory_limit,
+        )
+        pairs = _Pairs.of(net, rows, normal, keeps_barren=keeps_barren)
         is_large = np.zeros(len(rows.codes), bool)
         is_large[pairs.rows[pairs.n_joint[pairs.of_set] > MOST_JOINT_STATES]] = True
         counted = _counted(net, layout, rows, ~is_large)
-        small = pairs.cases(net, layout, rows, ~is_large[pairs.rows], memory_limit)
-        large = _large(net, rows, np.flatnonzero(is_large), memory_limit)
-        return cls(net, layout, counted, small, large, rows)
+        small = pairs.cases(net, layout, rows, normal, ~is_large[pairs.rows], memory_limit)
+        places = np.flatnonzero(is_large)
+        large = None
+        if len(places):
+            large = LargeCases.of(
+                net,
+                rows.codes[places],
+                rows.weights[places],
+                normal,
+                places,
+                keeps_barren=keeps_barren,
+                memory_limit=memory_limit,
+            )
+        return cls(net, layout, counted, normal, small, large)
 
-    def expected(self, tables: Mapping[str, Floats]) -> Expected:
-        """Expected counts under these tables; they need not be normalised.
+    def expected(self, net: Network) -> Expected:
+        """Expected statistics under a network with the graph of the cases."""
+        if net.dag != self.net.dag:
+            raise InputError("the network must have the graph that the rows were prepared for.")
+        self.normal.check(net.regressions)
+        theta = self.layout.flatten({name: local.table for name, local in net.tables.items()})
+        return self.expect(theta, net.regressions)
 
-        The log-likelihood is minus infinity if a row is impossible; it then does not count.
+    def expect(
+        self, theta: Floats, regressions: Mapping[str, LinearGaussian] | None = None
+    ) -> Expected:
+        """Expected statistics under tables, given as a vector, and regressions.
+
+        Tables need not be normalised. The log-likelihood is minus infinity if a row is impossible;
+        it then does not count.
         """
-        counts, log_likelihood = self.expect(self.layout.flatten(tables))
-        return Expected(self.layout.split(counts), log_likelihood)
+        cells = self.normal.cells({} if regressions is None else regressions)
+        counts, log_likelihood = self._expect(theta, cells)
+        moments = self.normal.moments(cells, counts[len(theta) :]) if self.normal.names else {}
+        return Expected(counts[: len(theta)], moments, log_likelihood)
 
-    def expect(self, theta: Floats) -> tuple[Floats, float]:
-        """Expected counts and log-likelihood, with tables and counts as vectors."""
-        counts = self.counted.copy()
-        is_counted = counts > 0
+    def _expect(self, theta: Floats, cells: Cells) -> tuple[Floats, float]:
+        """Expected counts of tables and of cells, one after the other, and the log-likelihood."""
+        counts = np.concatenate([self.counted, np.zeros(len(cells.values))])
+        numbers = np.concatenate([theta, cells.values]) if len(cells.values) else theta
+        is_counted = self.counted > 0
         with np.errstate(divide="ignore"):
-            log_likelihood = float(counts[is_counted] @ np.log(theta[is_counted]))
-        log_likelihood += expect_cases(self.small, theta, counts, self._room())
+            log_likelihood = float(self.counted[is_counted] @ np.log(theta[is_counted]))
+        log_likelihood += expect_cases(self.small, numbers, counts, self._room())
         if self.large is not None:
-            log_likelihood += self.large.expect(self.layout, theta, counts)
-        return counts, log_likelihood
+            log_likelihood += self.large.expect(self.layout, numbers, counts)
+        return counts, log_likelihood + cells.log_scale
 
-    def drawn(self, tables: Mapping[str, Floats], rng: np.random.Generator) -> dict[str, Floats]:
-        """Counts of the families in one random joint completion of all rows."""
-        return self.layout.split(self.draw(self.layout.flatten(tables), rng))
+    def draw(
+        self,
+        theta: Floats,
+        rng: np.random.Generator,
+        regressions: Mapping[str, LinearGaussian] | None = None,
+    ) -> Expected:
+        """Statistics of one random joint completion of all rows, drawn from their posterior.
 
-    def draw(self, theta: Floats, rng: np.random.Generator) -> Floats:
-        """Counts of one random joint completion, with tables and counts as vectors."""
-        counts = self.counted.copy()
+        A row of weight w stands for w rows. The log-likelihood is not told.
+        """
+        cells = self.normal.cells({} if regressions is None else regressions)
+        counts = np.concatenate([self.counted, np.zeros(len(cells.values))])
+        numbers = np.concatenate([theta, cells.values])
         n_draws = int(self.small.weight.sum())
         states, room = np.empty(n_draws, np.int32), self._room()
-        if not draw_cases(self.small, theta, rng.random(n_draws), counts, states, room):
+        if not draw_cases(self.small, numbers, rng.random(n_draws), counts, states, room):
             raise ImpossibleEvidenceError("a row has probability zero under the network.")
         if self.large is not None:
-            self.large.draw(self.layout, theta, counts, rng)
-        return counts
-
-    def completed(
-        self, tables: Mapping[str, Floats], rng: np.random.Generator | None = None
-    ) -> dict[str, Codes]:
-        """The columns with every gap filled: the most probable joint completion of each row.
-
-        With a generator, a random joint completion of each row from its posterior instead.
-        """
-        every = _large(self.net, self._rows, self._rows.incomplete(), MEMORY_LIMIT)
-        codes = self._rows.codes[self._rows.ranks] if rng is not None else self._rows.codes.copy()
-        if rng is None:
-            if every is not None:
-                codes[every.rows] = best_rows(every.at(tables).tree, every.codes)
-            return self._rows.columns(codes[self._rows.ranks])
-        if every is None:
-            return self._rows.columns(codes)
-        has_gap = np.flatnonzero((codes < 0).any(axis=1))
-        each = np.searchsorted(every.rows, self._rows.ranks[has_gap])
-        codes[has_gap] = draw_rows(every.at(tables), each, rng)
-        return self._rows.columns(codes)
-
-    def completions(self, tables: Mapping[str, Floats], smallest: float = 1e-6) -> Completions:
-        """Every joint completion of every row with its posterior weight.
-
-        Completions of a smaller posterior than ``smallest`` are cut and the others of the row
-        scaled up. Equal rows are merged, so there may be fewer rows than in the table.
-        """
-        rows, incomplete = self._rows, self._rows.incomplete()
-        complete = np.setdiff1d(np.arange(len(rows.codes)), incomplete)
-        every = _large(self.net, rows, incomplete, MEMORY_LIMIT)
-        place, codes, weights = complete, rows.codes[complete], rows.weights[complete]
-        if every is not None:
-            which, filled, share = expand_rows(every.at(tables), smallest)
-            place = np.concatenate([place, incomplete[which]])
-            codes = np.concatenate([codes, filled])
-            weights = np.concatenate([weights, share * rows.weights[incomplete[which]]])
-        return Completions(place, rows.columns(codes), weights)
+            self.large.draw(self.layout, numbers, counts, rng)
+        drawn = counts[len(theta) :]
+        moments = self.normal.drawn(cells, drawn, rng) if self.normal.names else {}
+        return Expected(counts[: len(theta)], moments, float("nan"))
 
     def _room(self) -> Floats:
         return np.empty(max(1, int(self.small.n_joint.max(initial=1))))
 
 
+def refuse_logistic_nodes(net: Network) -> None:
+    """Refuse discrete nodes with continuous parents, whose gaps have no exact statistics."""
+    for name, local in net.logistic.items():
+        raise ModelError(
+            f"node {name!r} is discrete and has the continuous parents "
+            f"{_check.listed(v.name for v in local.continuous)}: its missing values have no exact "
+            "statistics. Reverse these arcs, discretize the parents, or use cs.AvailableCases().",
+            variable=name,
+        )
+
+
+def _source_apart(net: Network, table: Table, apart: Collection[str]) -> Variable | None:
+    _check.known("continuous node", apart, net.regressions)
+    if apart and table.schema.source is None:
+        raise DataError(
+            f"the moments of {_check.listed(apart)} cannot be kept apart by source: the table has "
+            "no source."
+        )
+    return table.schema.source if apart else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The different rows of a table in codes of the network: shape (rows, nodes)."""
+    """The rows of a table in codes of the network, shape (rows, discrete nodes), and values.
 
-    net: Network
+    Rows without continuous values that agree are one.
+    """
+
     codes: npt.NDArray[np.int32]
+    values: Floats
     weights: Floats
-    ranks: Integers
 
     @classmethod
     def of(cls, net: Network, table: Table) -> _Rows:
-        columns = network_codes(net, table)
-        coded = ((column, net.variables[name].n_states) for name, column in columns.items())
-        first, ranks = rows_alike(coded, table.n_rows) if table.n_rows else (_NONE, _NONE)
-        codes = np.full((len(first), len(net.variables)), -1, np.int32)
-        for v, name in enumerate(net.variables):
+        columns = network_columns(net, table)
+        names = [name for name in net.variables if name not in net.regressions]
+        weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
+        values = np.full((table.n_rows, len(net.regressions)), np.nan)
+        for j, name in enumerate(normal_order(net)):
+            if name in columns:
+                values[:, j] = columns[name]
+        first: Integers = np.arange(table.n_rows)
+        if not net.regressions and table.n_rows:
+            coded = ((columns[n], net.variables[n].n_states) for n in names if n in columns)
+            first, ranks = rows_alike(coded, table.n_rows)
+            weights = np.bincount(ranks, weights).astype(float)
+        codes = np.full((len(first), len(names)), -1, np.int32)
+        for v, name in enumerate(names):
             if name in columns:
                 codes[:, v] = columns[name][first]
-        weights = None if table.weights is None else table.weights.astype(float)
-        return cls(net, codes, np.bincount(ranks, weights).astype(float), ranks)
+        return cls(codes, values[first], weights)
 
-    def incomplete(self) -> Integers:
-        """Places of the rows in which something is missing."""
-        return np.flatnonzero((self.codes < 0).any(axis=1))
-
-    def columns(self, codes: npt.NDArray[np.int32]) -> dict[str, Codes]:
-        """Rows of codes as a column for each node."""
-        return {
-            name: codes[:, v].astype(code_type(variable.n_states))
-            for v, (name, variable) in enumerate(self.net.variables.items())
-        }
+    def by_name(self, net: Network) -> dict[str, npt.NDArray[np.int32]]:
+        """The codes of each discrete node."""
+        names = [name for name in net.variables if name not in net.regressions]
+        return {name: self.codes[:, v] for v, name in enumerate(names)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,26 +319,35 @@ class _Pairs:
     n_joint: Floats
 
     @classmethod
-    def of(cls, net: Network, rows: _Rows) -> _Pairs:
-        names = list(net.variables)
-        near = number_lists(net, moral_graph(net.dag))
-        children = number_lists(net, {name: net.dag.children(name) for name in names})
-        codes = rows.codes.copy()
-        hide_barren(codes, *children)
-        pair_rows, starts, members = hidden_sets(codes, *near, *children)
-        ranks, firsts = _ranks_of_sets(starts, members, 2 * len(names))
+    def of(cls, net: Network, rows: _Rows, normal: NormalCases, *, keeps_barren: bool) -> _Pairs:
+        graph = CaseGraph.of(net, normal.scopes)
+        # A likelihood is known to those above it, and then joins them: it is no state to be found.
+        has = normal.first_cell >= 0
+        absent = np.where(has, 0, -2 if keeps_barren else -1)
+        codes = np.concatenate([rows.codes, absent], axis=1).astype(np.int32)
+        if not keeps_barren:
+            hide_barren(codes, *graph.children)
+        codes[:, rows.codes.shape[1] :][has] = -1
+        pair_rows, starts, members = hidden_sets(codes, *graph.neighbors, *graph.children)
+        n = len(graph.n_states)
+        ranks, firsts = _ranks_of_sets(starts, members, 2 * n)
         listed = [members[starts[p] : starts[p + 1]] for p in firsts]
-        sets = tuple(tuple(one[one < len(names)].tolist()) for one in listed)
-        barren = tuple(tuple((one[one >= len(names)] - len(names)).tolist()) for one in listed)
-        n_states = [float(variable.n_states) for variable in net.variables.values()]
-        n_joint = np.array([np.prod([n_states[v] for v in one]) for one in sets])
+        sets = tuple(tuple(one[one < n].tolist()) for one in listed)
+        barren = tuple(tuple((one[one >= n] - n).tolist()) for one in listed)
+        n_joint = np.array([np.prod([float(graph.n_states[v]) for v in one]) for one in sets])
         return cls(pair_rows, ranks.astype(np.int32), sets, barren, n_joint)
 
     def cases(
-        self, net: Network, layout: Layout, rows: _Rows, kept: Bools, memory_limit: float
+        self,
+        net: Network,
+        layout: Layout,
+        rows: _Rows,
+        normal: NormalCases,
+        kept: Bools,
+        memory_limit: float,
     ) -> CaseArrays:
         """The cases of the pairs that are kept, equal ones merged."""
-        shape = _Shape.of(net, layout)
+        shape = _Shape.of(net, layout, normal.scopes)
         is_small = self.n_joint <= MOST_JOINT_STATES
         sets = [one if small else () for one, small in zip(self.members, is_small, strict=True)]
         touched = [shape.touched(*one) for one in zip(sets, self.barren, strict=True)]
@@ -295,10 +367,11 @@ class _Pairs:
             first,
             np.array([f for one in touched for f in one], np.int64),
             np.append(0, np.cumsum(n_families)).astype(np.int64),
-            layout.first,
+            layout.first[:-1],
             shape.axes,
             shape.strides,
             shape.axes_first,
+            layout.first[-1] + normal.first_cell,
             offset,
             key,
         )
@@ -338,7 +411,9 @@ def _ranks_of_sets(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shape:
-    """The families of a network as flat arrays: variables and strides of each."""
+    """The families of a network, and likelihoods over scopes, as flat arrays: variables and
+    strides of each.
+    """
 
     n_states: tuple[int, ...]
     axes: npt.NDArray[np.int32]
@@ -347,16 +422,18 @@ class _Shape:
     families_of: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, net: Network, layout: Layout) -> _Shape:
-        index = {name: v for v, name in enumerate(net.variables)}
+    def of(cls, net: Network, layout: Layout, scopes: Sequence[Scope]) -> _Shape:
+        index = {name: v for v, name in enumerate(layout.shapes)}
         axes = [[index[n] for n in (*net.tables[name].parents, name)] for name in layout.shapes]
-        strides = [
-            [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
-            for shape in layout.shapes.values()
-        ]
+        axes += [[index[n] for n in scope] for scope in scopes]
+        shapes = [*layout.shapes.values()]
+        shapes += [tuple(net.variables[n].n_states for n in scope) for scope in scopes]
+        strides = [[int(np.prod(one[i + 1 :])) for i in range(len(one))] for one in shapes]
+        n_states = [*(net.variables[name].n_states for name in index), *(1 for _ in scopes)]
         families = [[f for f, one in enumerate(axes) if v in one] for v in range(len(index))]
+        families += [[len(index) + s] for s in range(len(scopes))]
         return cls(
-            tuple(variable.n_states for variable in net.variables.values()),
+            tuple(n_states),
             np.array([v for one in axes for v in one], np.int32),
             np.array([step for one in strides for step in one], np.int64),
             np.append(0, np.cumsum([len(one) for one in axes])).astype(np.int64),
@@ -388,7 +465,7 @@ class _Shape:
 
 def _counted(net: Network, layout: Layout, rows: _Rows, is_kept: Bools) -> Floats:
     """Counts of the families of which the kept rows have everything, as a vector."""
-    index = {name: v for v, name in enumerate(net.variables)}
+    index = {name: v for v, name in enumerate(layout.shapes)}
     tables = {}
     for name, shape in layout.shapes.items():
         columns = [rows.codes[:, index[n]] for n in (*net.tables[name].parents, name)]
@@ -397,12 +474,6 @@ def _counted(net: Network, layout: Layout, rows: _Rows, is_kept: Bools) -> Float
         counts = np.bincount(place, rows.weights[known], minlength=int(np.prod(shape)))
         tables[name] = counts.astype(float)
     return layout.flatten(tables)
-
-
-def _large(net: Network, rows: _Rows, places: Integers, memory_limit: float) -> LargeCases | None:
-    if not len(places):
-        return None
-    return LargeCases.of(net, places, rows.codes[places], rows.weights[places], memory_limit)
 
 
 def check_whole_weights(owner: str, table: Table) -> None:

@@ -20,23 +20,24 @@ from scipy.special import entr
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ModelError
+from consilience.inference.choices import Exact
 from consilience.inference.queries import joint
-from consilience.network.network import MEMORY_LIMIT, Network, discrete_only
+from consilience.network.network import Network, discrete_only
 
 __all__ = ["entropy", "kl_divergence"]
 
 
-def entropy(net: Network, *, memory_limit: float = MEMORY_LIMIT) -> float:
+def entropy(net: Network, *, by: Exact | None = None) -> float:
     """Entropy of the joint distribution in nats; of discrete nodes only."""
     discrete_only("entropy", net)
     total = 0.0
     for local in net.tables.values():
-        parents = joint(net, local.parents, memory_limit=memory_limit)
+        parents = joint(net, local.parents, by=by)
         total += float((parents * entr(local.table).sum(axis=-1)).sum())
     return total
 
 
-def kl_divergence(p: Network, q: Network, *, memory_limit: float = MEMORY_LIMIT) -> float:
+def kl_divergence(p: Network, q: Network, *, by: Exact | None = None) -> float:
     """Divergence of ``q`` from ``p`` in nats; infinite if ``q`` excludes what ``p`` allows.
 
     Both networks must have the same variables with the same states, each state in whatever order.
@@ -47,9 +48,9 @@ def kl_divergence(p: Network, q: Network, *, memory_limit: float = MEMORY_LIMIT)
     cross = 0.0
     for local in q.tables.values():
         names = (*local.parents, local.child.name)
-        weight = joint(p, names, memory_limit=memory_limit)
+        weight = joint(p, names, by=by)
         cross -= float(_expected_log(weight, _in_states_of(p, q, names, local.table)))
-    return max(0.0, cross - entropy(p, memory_limit=memory_limit))
+    return max(0.0, cross - entropy(p, by=by))
 
 
 def _check_same_variables(p: Network, q: Network) -> None:

@@ -25,12 +25,13 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience.errors import InputError
+from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence, evidence_of, names_of
 from consilience.inference.rows import Rows, constants, rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import Best, best_states, families_of, open_logistic
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import Network
 
 __all__ = ["Explanation", "map_states", "most_probable", "mpe"]
 
@@ -61,9 +62,10 @@ class Explanation(Mapping[str, Any]):
 
 
 def mpe(
-    net: Network, given: Mapping[str, Any] | None = None, *, memory_limit: float = MEMORY_LIMIT
+    net: Network, given: Mapping[str, Any] | None = None, *, by: Exact | None = None
 ) -> Explanation:
     """The most probable states, and values, of all variables that are not known."""
+    memory_limit = exact_of(by).memory_limit
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
     return _told(net, evidence, _best(net, None, evidence, memory_limit))
 
@@ -73,9 +75,10 @@ def map_states(
     names: Sequence[str],
     given: Mapping[str, Any] | None = None,
     *,
-    memory_limit: float = MEMORY_LIMIT,
+    by: Exact | None = None,
 ) -> Explanation:
     """The most probable joint state of some discrete variables, all others summed out."""
+    memory_limit = exact_of(by).memory_limit
     asked = names_of(names)
     _check.known("node", asked, net.variables)
     for name in asked:
@@ -100,7 +103,7 @@ def most_probable(
     k: int,
     given: Mapping[str, Any] | None = None,
     *,
-    memory_limit: float = MEMORY_LIMIT,
+    by: Exact | None = None,
 ) -> list[Explanation]:
     """The k most probable explanations, best first; fewer if fewer are possible.
 
@@ -108,6 +111,7 @@ def most_probable(
     probable values given the states.
     """
     _check.whole("most_probable", at_least=1, k=k)
+    memory_limit = exact_of(by).memory_limit
     start = hardened(net, evidence_of(net.variables, given), memory_limit)
     ticket = count()
     free = [n for n, v in net.variables.items() if n not in start.known and not v.is_continuous]

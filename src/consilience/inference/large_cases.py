@@ -6,12 +6,12 @@ A node x with one parent p and no children needs no clique. Its values say somet
 
 and in return its expected counts need the posterior of p alone. In a network of latent classes
 almost all nodes are such leaves. What is left is compiled once; each round only puts in the numbers
-of its tables.
+of its tables, and the likelihoods of continuous nodes over their missing parents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,58 +19,84 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Bools, Floats, Integers
+from consilience.inference.case_graph import CaseGraph
 from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
 from consilience.inference.layout import Layout
+from consilience.inference.normal_cases import NormalCases
 from consilience.inference.traceback import draw_rows
 from consilience.kernels.cases import hide_barren, leaf_counts, leaf_likelihoods
 from consilience.network.network import Network
 
-__all__ = ["LargeCases", "number_lists"]
+__all__ = ["LargeCases"]
 
 NORMALISED = 1e-9
 """Rows of a table whose sums differ from one by no more are normalised."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Likelihood:
+    """The rows that have a likelihood over a scope, and where their cells are.
+
+    ``cells`` has shape (states..., rows).
+    """
+
+    rows: Integers
+    cells: Integers
+
+
 @dataclass(frozen=True, eq=False)
 class LargeCases:
-    """Rows for the junction tree: their places among all rows, weights and codes.
+    """Rows for the junction tree: their weights and codes, shape (rows, discrete nodes).
 
-    ``codes`` has shape (rows, nodes). ``leaves`` are the nodes that are taken out of the tree, by
-    their only parent; ``batch`` has the rows for the tree of the others.
+    ``leaves`` are the nodes that are taken out of the tree, by their only parent; ``batch`` has the
+    rows for the tree of the others, ``sets`` where their likelihoods are.
     """
 
     net: Network
-    rows: Integers
     weights: Floats
     codes: npt.NDArray[np.int32]
     is_barren: Bools
     leaves: Mapping[str, tuple[str, ...]]
     batch: Batch
+    sets: Mapping[Scope, _Likelihood]
     memory_limit: float
 
     @classmethod
     def of(
         cls,
         net: Network,
-        rows: Integers,
         codes: npt.NDArray[np.int32],
         weights: Floats,
+        normal: NormalCases,
+        places: Integers,
+        *,
+        keeps_barren: bool,
         memory_limit: float,
     ) -> LargeCases:
-        """Compile the tree for rows of codes in the order of the network's nodes."""
-        leaves = _leaves(net)
+        """Compile the tree for rows of codes; ``places`` are theirs among all rows."""
+        leaves = {} if keeps_barren else _leaves(net)  # a missing leaf has no counts
         taken = {name for names in leaves.values() for name in names}
         core = Network.of([local for name, local in net.tables.items() if name not in taken])
-        tree = JunctionTree.of(core, memory_limit=memory_limit)
+        sets = _likelihoods_of(net, normal, places)
+        tree = JunctionTree.of(core, scopes=tuple(sets), memory_limit=memory_limit)
         batch = Batch(tree, _observed(net, codes), len(codes))
-        return cls(net, rows, weights, codes, _barren(net, codes), leaves, batch, memory_limit)
+        is_barren = np.zeros(codes.shape, bool)
+        if not keeps_barren:
+            is_barren = _barren(net, codes, normal, places)
+        return cls(net, weights, codes, is_barren, leaves, batch, sets, memory_limit)
 
-    def expect(self, layout: Layout, theta: Floats, counts: Floats) -> float:
-        """Add the expected counts of these rows to a vector; their log-likelihood."""
-        tables = layout.split(theta)
-        likelihoods, log_scale = self._likelihoods(tables)
+    def expect(self, layout: Layout, numbers: Floats, counts: Floats) -> float:
+        """Add the expected counts of these rows to a vector; their log-likelihood.
+
+        Both vectors have the cells of tables and then those of likelihoods.
+        """
+        n_cells = int(layout.first[-1])
+        tables, own = layout.split(numbers[:n_cells]), numbers[n_cells:]
+        likelihoods, log_scale = self._of_leaves(tables)
+        for scope, one in self._of_sets(own).items():
+            likelihoods[scope] = likelihoods[scope] * one if scope in likelihoods else one
         beliefs = {scope: np.empty_like(one) for scope, one in likelihoods.items()}
         batch = self.batch.with_tables(tables, likelihoods)
         found, log_evidence = batch.expected_counts(self.weights, beliefs, self._left_out(tables))
@@ -79,31 +105,50 @@ class LargeCases:
             for name in names:
                 found[name] = np.zeros(layout.shapes[name])
                 leaf_counts(self._column(name), belief, found[name])
-        counts += layout.flatten(found)
+        counts[:n_cells] += layout.flatten(found)
+        for scope, has in self.sets.items():
+            share = beliefs[scope][..., has.rows] * self.weights[has.rows]
+            counts[n_cells + has.cells.ravel()] += share.ravel()
         has_weight = self.weights > 0
         return float(self.weights[has_weight] @ (log_evidence + log_scale)[has_weight])
 
-    def draw(self, layout: Layout, theta: Floats, counts: Floats, rng: np.random.Generator) -> None:
+    def draw(
+        self, layout: Layout, numbers: Floats, counts: Floats, rng: np.random.Generator
+    ) -> None:
         """Add the counts of one random completion of each of these rows to a vector."""
+        n_cells = int(layout.first[-1])
         whole = self.weights.astype(np.int64)
         each = np.repeat(np.arange(len(whole)), whole)
-        codes = draw_rows(self.at(layout.split(theta)), each, rng)
-        index = {name: v for v, name in enumerate(self.net.variables)}
+        likelihoods = self._of_sets(numbers[n_cells:])
+        batch = self._whole.with_tables(layout.split(numbers[:n_cells]), likelihoods)
+        codes = draw_rows(batch, each, rng)
+        index = {name: v for v, name in enumerate(layout.shapes)}
         for start, (name, shape) in zip(layout.first, layout.shapes.items(), strict=False):
             axes = (*self.net.tables[name].parents, name)
             counted = codes[~self.is_barren[each, index[name]]]
             place = np.ravel_multi_index([counted[:, index[n]] for n in axes], shape)
-            n_cells = int(np.prod(shape))
-            counts[start : start + n_cells] += np.bincount(place, minlength=n_cells)
-
-    def at(self, tables: Mapping[str, Floats]) -> Batch:
-        """The rows in the tree of the whole network, leaves included, under these tables."""
-        return self._whole.with_tables(tables)
+            size = int(np.prod(shape))
+            counts[start : start + size] += np.bincount(place, minlength=size)
+        for scope, one in self.sets.items():
+            where = np.full(len(whole), -1)
+            where[one.rows] = np.arange(len(one.rows))
+            drawn = np.flatnonzero(where[each] >= 0)
+            at = tuple(codes[drawn, index[name]] for name in scope)
+            np.add.at(counts, n_cells + one.cells[(*at, where[each[drawn]])], 1.0)
 
     @cached_property
     def _whole(self) -> Batch:
-        tree = JunctionTree.of(self.net, memory_limit=self.memory_limit)
+        tables = Network.of(list(self.net.tables.values()))
+        tree = JunctionTree.of(tables, scopes=tuple(self.sets), memory_limit=self.memory_limit)
         return Batch(tree, _observed(self.net, self.codes), len(self.codes))
+
+    def _of_sets(self, cells: Floats) -> dict[Scope, Floats]:
+        """The likelihoods of continuous nodes, shape (states..., rows); one in other rows."""
+        found = {}
+        for scope, one in self.sets.items():
+            found[scope] = np.ones((*one.cells.shape[:-1], len(self.codes)))
+            found[scope][..., one.rows] = cells[one.cells]
+        return found
 
     def _left_out(self, tables: Mapping[str, Floats]) -> dict[str, Bools]:
         """For each family of the tree the rows in which its child is barren.
@@ -113,13 +158,13 @@ class LargeCases:
         """
         return {
             name: self.is_barren[:, v]
-            for v, name in enumerate(self.net.variables)
+            for v, name in enumerate(self.net.tables)
             if name in self.batch.tree.tables
             and self.is_barren[:, v].any()
             and np.allclose(tables[name].sum(axis=-1), 1.0, rtol=0, atol=NORMALISED)
         }
 
-    def _likelihoods(self, tables: Mapping[str, Floats]) -> tuple[dict[Scope, Floats], Floats]:
+    def _of_leaves(self, tables: Mapping[str, Floats]) -> tuple[dict[Scope, Floats], Floats]:
         """What the leaves say about each parent, shape (states, rows), and the log of its unit."""
         log_scale = np.zeros(len(self.codes))
         answer: dict[Scope, Floats] = {}
@@ -131,7 +176,7 @@ class LargeCases:
         return answer, log_scale
 
     def _column(self, name: str) -> npt.NDArray[np.int32]:
-        return np.ascontiguousarray(self.codes[:, list(self.net.variables).index(name)])
+        return np.ascontiguousarray(self.codes[:, list(self.net.tables).index(name)])
 
 
 def _leaves(net: Network) -> dict[str, tuple[str, ...]]:
@@ -143,22 +188,30 @@ def _leaves(net: Network) -> dict[str, tuple[str, ...]]:
     return {parent: tuple(names) for parent, names in found.items()}
 
 
-def _barren(net: Network, codes: npt.NDArray[np.int32]) -> Bools:
+def _likelihoods_of(
+    net: Network, normal: NormalCases, places: Integers
+) -> dict[Scope, _Likelihood]:
+    """For each scope the rows, among these places, that have a likelihood over it."""
+    found = {}
+    for s, scope in enumerate(normal.scopes):
+        first = normal.first_cell[places, s]
+        rows = np.flatnonzero(first >= 0)
+        if rows.size:
+            sizes = [net.variables[name].n_states for name in scope]
+            inside = np.arange(int(np.prod(sizes))).reshape(*sizes, 1)
+            found[scope] = _Likelihood(rows, inside + first[rows])
+    return found
+
+
+def _barren(
+    net: Network, codes: npt.NDArray[np.int32], normal: NormalCases, places: Integers
+) -> Bools:
     """Where neither the value of a node nor that of any descendant is known."""
-    marked = codes.copy()
-    hide_barren(
-        marked, *number_lists(net, {name: net.dag.children(name) for name in net.variables})
-    )
-    return marked == -2
+    has = normal.first_cell[places] >= 0
+    marked = np.concatenate([codes, np.where(has, 0, -1)], axis=1).astype(np.int32)
+    hide_barren(marked, *CaseGraph.of(net, normal.scopes).children)
+    return np.asarray(marked[:, : codes.shape[1]] == -2)
 
 
 def _observed(net: Network, codes: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[np.int32]]:
-    return {name: codes[:, v] for v, name in enumerate(net.variables) if (codes[:, v] >= 0).any()}
-
-
-def number_lists(net: Network, of: Mapping[str, Sequence[str]]) -> tuple[Integers, Integers]:
-    """Lists of nodes as numbers one after the other, and where the list of each node starts."""
-    index = {name: v for v, name in enumerate(net.variables)}
-    lists = [[index[other] for other in of[name]] for name in net.variables]
-    flat = np.array([v for one in lists for v in one], np.int64)
-    return flat, np.array([0, *np.cumsum([len(one) for one in lists])], np.int64)
+    return {name: codes[:, v] for v, name in enumerate(net.tables) if (codes[:, v] >= 0).any()}

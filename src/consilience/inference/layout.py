@@ -1,4 +1,4 @@
-"""All tables of a discrete network as one vector, family after family."""
+"""All tables of a network as one vector, family after family."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Layout:
 
     def flatten(self, tables: Mapping[str, Floats]) -> Floats:
         """The cells of all tables in one vector."""
-        return np.concatenate([np.asarray(tables[name], float).ravel() for name in self.shapes])
+        parts = [np.asarray(tables[name], float).ravel() for name in self.shapes]
+        return np.concatenate([*parts, np.zeros(0)])
 
     def split(self, vector: Floats) -> dict[str, Floats]:
         """The tables of a vector, each in its shape."""
@@ -68,5 +69,5 @@ class Layout:
 
     def row_sums(self, vector: Floats) -> Floats:
         """For each cell the sum of its row."""
-        sums: Floats = np.bincount(self.row_of, vector).astype(float)
+        sums: Floats = np.bincount(self.row_of, vector, 0).astype(float)
         return sums[self.row_of]

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Floats, Seed
+from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.inference.beliefs import Estimate, all_marginals, belief, log_evidence
+from consilience.inference.beliefs import all_marginals, belief, log_evidence
+from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence, Likelihood, Soft, evidence_of, names_of
 from consilience.inference.intervals import intervals_of
@@ -28,7 +29,7 @@ from consilience.inference.solving import (
 from consilience.inference.triangulation import Cost
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
-from consilience.network.network import DRAWS, MEMORY_LIMIT, SEED, Network, discrete_only
+from consilience.network.network import Network, discrete_only
 
 __all__ = ["cost", "joint", "log_probability", "marginals", "probability", "query"]
 
@@ -38,9 +39,7 @@ def query(
     names: str | Sequence[str],
     given: Mapping[str, Any] | None = None,
     *,
-    memory_limit: float = MEMORY_LIMIT,
-    n_samples: int = DRAWS,
-    seed: Seed = SEED,
+    by: Exact | None = None,
 ) -> Factor | Any:
     """The posterior of one variable, or the joint posterior of several, in their order.
 
@@ -55,10 +54,8 @@ def query(
         One node or several.
     given
         What is known; see :mod:`consilience.inference.evidence`.
-    memory_limit
-        Bytes; a query that needs more is refused before anything is allocated.
-    n_samples, seed
-        Draws and seed of an answer that must be estimated.
+    by
+        How; :class:`Exact` says the most memory, and draws and seed of what must be estimated.
 
     Returns
     -------
@@ -84,34 +81,32 @@ def query(
     (12.0, 2.0)
     """
     asked = _asked(net, names)
-    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    return belief(net, asked, evidence, memory_limit, Estimate(n_samples, seed))
+    way = exact_of(by)
+    evidence = hardened(net, evidence_of(net.variables, given), way.memory_limit)
+    return belief(net, asked, evidence, way)
 
 
 def marginals(
     net: Network,
     given: Mapping[str, Any] | None = None,
     *,
-    memory_limit: float = MEMORY_LIMIT,
-    n_samples: int = DRAWS,
-    seed: Seed = SEED,
+    by: Exact | None = None,
 ) -> dict[str, Factor | Any]:
     """The posterior of every variable that is not known, by two passes through the junction tree.
 
     The tree is compiled at the first call and kept with the network; continuous nodes have a
     :class:`Mixture`.
     """
-    evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    return {**all_marginals(net, evidence, memory_limit, Estimate(n_samples, seed))}
+    way = exact_of(by)
+    evidence = hardened(net, evidence_of(net.variables, given), way.memory_limit)
+    return {**all_marginals(net, evidence, way)}
 
 
 def log_probability(
     net: Network,
     given: Mapping[str, Any],
     *,
-    memory_limit: float = MEMORY_LIMIT,
-    n_samples: int = DRAWS,
-    seed: Seed = SEED,
+    by: Exact | None = None,
 ) -> float:
     """Log probability of states, sets of states or likelihoods; minus infinity if impossible.
 
@@ -121,7 +116,7 @@ def log_probability(
     evidence = evidence_of(net.variables, given)
     if evidence.soft:
         raise InputError("soft evidence has no probability; give states, sets or likelihoods.")
-    return log_evidence(net, evidence, memory_limit, Estimate(n_samples, seed))
+    return log_evidence(net, evidence, exact_of(by))
 
 
 def probability(
@@ -129,16 +124,14 @@ def probability(
     event: Mapping[str, Any],
     given: Mapping[str, Any] | None = None,
     *,
-    memory_limit: float = MEMORY_LIMIT,
-    n_samples: int = DRAWS,
-    seed: Seed = SEED,
+    by: Exact | None = None,
 ) -> float:
     """Probability of states or sets of states given others: P(event, given) / P(given).
 
     Of a continuous variable the event is an interval, ``{"bp": (120, 140)}``, with None or an
     infinity for an open end.
     """
-    estimate = Estimate(n_samples, seed)
+    way = exact_of(by)
     states, intervals = intervals_of(net.variables, event)
     both = _check_disjoint(states, given or {})
     _check_disjoint(intervals, given or {})
@@ -147,25 +140,23 @@ def probability(
     evidence = evidence_of(net.variables, given)
     has_points = any(not local.sd.all() for local in net.regressions.values())
     if not (intervals or evidence.soft or net.logistic or has_points):
-        return _ratio(net, evidence_of(net.variables, both), evidence, memory_limit, estimate)
-    hard = hardened(net, evidence, memory_limit)
+        return _ratio(net, evidence_of(net.variables, both), evidence, way)
+    hard = hardened(net, evidence, way.memory_limit)
     found = evidence_of(net.variables, states)
-    share = _share_of_states(net, found, hard, memory_limit, estimate)
+    share = _share_of_states(net, found, hard, way)
     if share == 0 or not intervals:
         return share
-    return share * _share_of_intervals(net, intervals, found, hard, memory_limit, estimate)
+    return share * _share_of_intervals(net, intervals, found, hard, way)
 
 
-def _ratio(
-    net: Network, both: Evidence, given: Evidence, memory_limit: float, estimate: Estimate
-) -> float:
+def _ratio(net: Network, both: Evidence, given: Evidence, way: Exact) -> float:
     """P(event, given) / P(given)."""
-    log_both = log_evidence(net, both, memory_limit, estimate)
+    log_both = log_evidence(net, both, way)
     if not given.names:
         return math.exp(log_both)
-    log_given = log_evidence(net, given, memory_limit, estimate)
+    log_given = log_evidence(net, given, way)
     if log_given == -math.inf:
-        refuse_impossible(net, given, memory_limit)
+        refuse_impossible(net, given, way.memory_limit)
     return math.exp(log_both - log_given)
 
 
@@ -174,8 +165,7 @@ def _share_of_intervals(
     intervals: Mapping[str, tuple[float, float]],
     states: Evidence,
     given: Evidence,
-    memory_limit: float,
-    estimate: Estimate,
+    way: Exact,
 ) -> float:
     """P(intervals | states, given)."""
     both = replace(
@@ -183,20 +173,18 @@ def _share_of_intervals(
         known={**given.known, **states.known},
         likelihoods={**given.likelihoods, **states.likelihoods},
     )
-    found = belief(net, list(intervals), both, memory_limit, estimate)
+    found = belief(net, list(intervals), both, way)
     if not isinstance(found, Mixture):
         raise TypeError("intervals are of continuous variables.")
     low, high = zip(*intervals.values(), strict=True)
     return found.probability(list(low), list(high))
 
 
-def _share_of_states(
-    net: Network, states: Evidence, given: Evidence, memory_limit: float, estimate: Estimate
-) -> float:
+def _share_of_states(net: Network, states: Evidence, given: Evidence, way: Exact) -> float:
     """P(states | given), one variable after the other."""
     share = 1.0
     for name in states.names:
-        found = belief(net, [name], given, memory_limit, estimate)
+        found = belief(net, [name], given, way)
         if not isinstance(found, Factor):
             raise TypeError("states are of discrete variables.")
         vector = states.likelihoods.get(
@@ -223,21 +211,26 @@ def _check_disjoint(event: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     return {**given, **event}
 
 
-def joint(net: Network, names: Sequence[str], *, memory_limit: float = MEMORY_LIMIT) -> Floats:
+def joint(net: Network, names: Sequence[str], *, by: Exact | None = None) -> Floats:
     """P(names) as an array with one axis for each name, in their order."""
     discrete_only("joint", net)
     _check.known("node", names, net.distributions)
-    found = belief(net, names, Evidence({}, {}, {}), memory_limit, Estimate())
+    found = belief(net, names, Evidence({}, {}, {}), exact_of(by))
     return found.values if isinstance(found, Factor) else np.ones(())
 
 
 def cost(
-    net: Network, names: str | Sequence[str] | None = None, given: Mapping[str, Any] | None = None
+    net: Network,
+    names: str | Sequence[str] | None = None,
+    given: Mapping[str, Any] | None = None,
+    *,
+    by: Exact | None = None,
 ) -> Cost:
     """What a query would take, or all marginals if nothing is asked for; nothing is allocated.
 
     All marginals go through the junction tree of the whole network, whatever is given.
     """
+    exact_of(by)
     evidence = evidence_of(net.variables, given)
     rows = rows_of(net, evidence)
     asked = [] if names is None else _asked(net, names)

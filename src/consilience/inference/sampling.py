@@ -18,13 +18,14 @@ from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Schema, Variable
+from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.draws import Columns, draw_forward, draw_given
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.rows import rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import is_possible
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import Network
 
 __all__ = ["sample"]
 
@@ -36,7 +37,7 @@ def sample(
     given: Mapping[str, Any] | None = None,
     seed: Seed = None,
     threads: int | None = None,
-    memory_limit: float = MEMORY_LIMIT,
+    by: Exact | None = None,
 ) -> Table:
     r"""A table of rows drawn from the network, with its source as the table's source.
 
@@ -58,9 +59,10 @@ def sample(
         An int, a NumPy generator, or None for fresh entropy. The same int gives the same rows.
     threads
         Number of threads, by default one for each core; the rows do not depend on it.
-    memory_limit
-        Bytes that the rows may need, and the junction tree if there is one.
+    by
+        How; its memory limit is for the rows, and for the junction tree if there is one.
     """
+    memory_limit = exact_of(by).memory_limit
     _check.whole("sample", at_least=0, n_rows=n_rows)
     evidence = evidence_of(net.variables, given)
     rng = _check.generator(seed)

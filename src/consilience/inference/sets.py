@@ -25,6 +25,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Bools, Column, Floats, Integers
+from consilience.distributions.linear_gaussian import LOG_ROOT_2PI
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.gaussian import Component, Conditional, components, condition
 from consilience.inference.rows import Rows, constants, joint_code, rows_of
@@ -109,11 +110,13 @@ def sets_of_rows(
     n_rows: int,
     target: str | None = None,
     *,
+    at_mode: bool = False,
     memory_limit: float,
 ) -> RowSets:
     """The likelihoods of rows: codes (-1 if missing) and values (NaN) by column.
 
-    A continuous ``target`` is not among the columns.
+    A continuous ``target`` is not among the columns. With ``at_mode`` the hidden continuous nodes
+    are not integrated out but where the density of everything together is largest.
     """
     terms: list[_Term] = []
     asked: list[tuple[Integers, Conditional]] = []
@@ -128,10 +131,14 @@ def sets_of_rows(
             if one.asked:
                 asked.append((where, one))
             if seen:
-                log = np.broadcast_to(one.log_likelihood, (len(where), one.log_likelihood.shape[1]))
-                has_rank = bool(one.free) and bool(one.n_dropped.any())
+                log = one.log_mode if at_mode else one.log_likelihood
+                log = np.broadcast_to(log, (len(where), log.shape[1]))
+                rank = one.n_certain if at_mode else one.n_dropped
+                has_rank = bool(one.free) and bool(rank.any())
                 terms.append(_Term(where, one.free, log.reshape(-1, *one.shape), has_rank))
     terms += _logistic_terms(net, filled, n_rows, is_open)
+    if at_mode:
+        terms += _mode_terms(net, pieces, n_rows)
     return _pooled(net, terms, asked, n_rows, is_open, memory_limit)
 
 
@@ -234,6 +241,24 @@ def _logistic_terms(
         linear -= np.log(np.exp(linear).sum(axis=-1, keepdims=True))
         names = tuple(v.name for v in (*local.discrete, local.child))
         yield _Term(where, names, linear, has_rank=False)
+
+
+def _mode_terms(
+    net: Network, pieces: Mapping[tuple[Component, tuple[str, ...]], Integers], n_rows: int
+) -> Iterator[_Term]:
+    """Densities at the mean of nodes that lead to nothing that is known, in rows with such."""
+    is_in_piece = {name: np.zeros(n_rows, bool) for name in net.regressions}
+    for (part, _), rows in pieces.items():
+        for name in part.nodes:
+            is_in_piece[name][rows] = True
+    for name, local in net.regressions.items():
+        where = np.flatnonzero(~is_in_piece[name])
+        if where.size:
+            is_spread = local.sd > 0
+            log = -np.log(np.where(is_spread, local.sd, 1.0)) - LOG_ROOT_2PI
+            names = tuple(v.name for v in local.discrete)
+            each = np.broadcast_to(np.where(is_spread, log, 0.0), (len(where), *local.sd.shape))
+            yield _Term(where, names, each, has_rank=not is_spread.all())
 
 
 def _pooled(

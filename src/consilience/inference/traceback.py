@@ -13,13 +13,14 @@ maxima in the place of sums, the most probable joint state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.errors import ImpossibleEvidenceError
+from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch, Upward
 from consilience.inference.junction import JunctionTree
 
@@ -31,14 +32,16 @@ MOST_CELLS = 1 << 20
 """Cells of all cliques of a block of rows when the best completions are looked for."""
 
 
-def draw_rows(batch: Batch, each: Integers, rng: np.random.Generator) -> States:
+def draw_rows(
+    batch: Batch, each: Integers, rng: np.random.Generator, numbers: Integers | None = None
+) -> States:
     """A joint draw of all variables for each of these rows of a batch: shape (draws, variables).
 
-    A row may be asked for several times.
+    A row may be asked for several times. ``numbers`` are those by which an impossible row is named.
     """
     codes = np.empty((len(each), len(batch.tree.index)), np.int32)
     place = np.full(batch.n_rows, -1)
-    for up in _possible(batch):
+    for up in _possible(batch, numbers):
         place[up.rows] = np.arange(len(up.rows))
         chosen = np.flatnonzero(place[each] >= 0)
         at, part = place[each[chosen]], np.empty((len(chosen), codes.shape[1]), np.int32)
@@ -63,19 +66,40 @@ def expand_rows(batch: Batch, smallest: float) -> tuple[Integers, States, Floats
     return rows, codes, shares / np.bincount(rows, shares, minlength=batch.n_rows)[rows]
 
 
-def best_rows(tree: JunctionTree, codes: States) -> States:
-    """The most probable joint state for each row of codes, -1 for what is not known."""
+def best_rows(
+    tree: JunctionTree,
+    codes: States,
+    log_likelihoods: Mapping[Scope, Floats] | None = None,
+    numbers: Integers | None = None,
+) -> States:
+    """The most probable joint state for each row of codes, -1 for what is not known.
+
+    ``log_likelihoods`` are over scopes that cliques hold, shape (rows, states...).
+    """
     cells = int(tree.starts(tree.arrays.n_states)[0][-1])
-    step = max(1, MOST_CELLS // cells)
-    parts = [_best(tree, codes[i : i + step]) for i in range(0, len(codes), step)]
+    step, more = max(1, MOST_CELLS // max(cells, 1)), log_likelihoods or {}
+    parts = [
+        _best(
+            tree,
+            codes[i : i + step],
+            {scope: one[i : i + step] for scope, one in more.items()},
+            None if numbers is None else numbers[i : i + step],
+        )
+        for i in range(0, len(codes), step)
+    ]
     return np.concatenate(parts)
 
 
-def _possible(batch: Batch) -> Iterator[Upward]:
+def _possible(batch: Batch, numbers: Integers | None = None) -> Iterator[Upward]:
     for up in batch.upward():
-        if np.isneginf(up.log_evidence).any():
-            raise ImpossibleEvidenceError("a row has probability zero under the network.")
+        _refuse(up.rows if numbers is None else numbers[up.rows], np.isneginf(up.log_evidence))
         yield up
+
+
+def _refuse(numbers: Integers, is_impossible: Bools) -> None:
+    if is_impossible.any():
+        row = int(numbers[is_impossible].min()) + 1
+        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
 
 
 def _from_the_root(tree: JunctionTree) -> range:
@@ -133,8 +157,14 @@ def _largest_of_each(groups: Integers, values: Floats) -> Integers:
     return order[np.append(groups[order][1:] != groups[order][:-1], True)]
 
 
-def _best(tree: JunctionTree, codes: States) -> States:
+def _best(
+    tree: JunctionTree,
+    codes: States,
+    more: Mapping[Scope, Floats],
+    numbers: Integers | None,
+) -> States:
     arrays, n = tree.arrays, len(codes)
+    homes = {scope: tree.clique_of(scope) for scope in more}
     sizes = arrays.n_states.astype(np.int64)
     start = tree.starts(arrays.n_states)[0]
     tables = np.empty(n * start[-1])
@@ -150,6 +180,9 @@ def _best(tree: JunctionTree, codes: States) -> States:
             known = codes[:, v]
             is_against = (known >= 0) & (np.arange(sizes[v])[:, None] != known)
             table += np.where(is_against, -np.inf, 0.0).reshape(_along(axes, [v], sizes, n))
+        for scope, home in homes.items():
+            if home == c:
+                table += _laid_out(tree, axes, scope, more[scope])
         child = arrays.first_child[c]
         while child >= 0:
             names = _members(tree, child)[0]
@@ -161,10 +194,19 @@ def _best(tree: JunctionTree, codes: States) -> States:
     best, rows = codes.copy(), np.arange(n)
     for c in _from_the_root(tree):
         weights = _residual(tree, up, c, rows, best)
-        if np.isneginf(weights.max(axis=1)).any():
-            raise ImpossibleEvidenceError("a row has probability zero under the network.")
+        _refuse(rows if numbers is None else numbers, np.isneginf(weights.max(axis=1)))
         _set_residual(tree, up, c, weights.argmax(axis=1), best)
     return best
+
+
+def _laid_out(tree: JunctionTree, axes: list[int], scope: Scope, log: Floats) -> Floats:
+    """A likelihood, shape (rows, states...), along the axes of a clique's table, rows last."""
+    variables = [tree.index[name] for name in scope]
+    order = sorted(range(len(variables)), key=lambda i: axes.index(variables[i]))
+    turned = np.moveaxis(log.transpose(0, *(i + 1 for i in order)), 0, -1)
+    sizes = iter(turned.shape[:-1])
+    shape = [next(sizes) if v in variables else 1 for v in axes]
+    return turned.reshape(*shape, len(log))
 
 
 def _along(

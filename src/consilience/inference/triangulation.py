@@ -58,8 +58,8 @@ class Cost:
                 f"exact inference would need {_check.bytes_text(self.bytes)}; the limit is "
                 f"{_check.bytes_text(memory_limit)}. The largest clique has "
                 f"{self.largest_table:.3g} cells: {_check.listed(self.cliques[0])}. Ask for less, "
-                "give more, raise memory_limit, or estimate the answer from a sample of rows "
-                "(net.sample).",
+                "give more, allow more memory (by=cs.inference.Exact(memory_limit=...)), or "
+                "estimate the answer from a sample of rows (net.sample).",
                 cliques=self.cliques,
                 needed=self.bytes,
                 limit=memory_limit,

@@ -92,7 +92,7 @@ def weighted_rows(
     rows: Rows,
     families: Families,
     *,
-    n_samples: int,
+    n_draws: int,
     seed: Seed,
     memory_limit: float,
 ) -> WeightedRows | None:
@@ -100,7 +100,6 @@ def weighted_rows(
     is_open = open_logistic(net, families.joined, rows.values)
     if not is_open:
         return WeightedRows(rows, np.ones(1), is_exact=True)
-    _check.whole("query", at_least=2, n_samples=n_samples)
     flat = closed(net, open_logistic(net, families.every, rows.values))
     log_flat = float(_log_evidence(flat, rows, families, memory_limit)[0])
     if log_flat == -math.inf:
@@ -112,12 +111,12 @@ def weighted_rows(
     if found is None:
         rng = _check.generator(seed)
         drawn = draw_posterior(
-            flat, _evidence(rows), n_samples, rng, also=parents, memory_limit=memory_limit
+            flat, _evidence(rows), n_draws, rng, also=parents, memory_limit=memory_limit
         )
         if drawn is None:
             return None
         values = {name: drawn[name] for name in parents}
-        log_base = np.full(n_samples, -math.log(n_samples))
+        log_base = np.full(n_draws, -math.log(n_draws))
     else:
         values, log_base, widths = {parents[0]: found[0]}, found[1], {parents[0]: found[2]}
     more = rows.with_values(values)

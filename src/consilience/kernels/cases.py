@@ -5,7 +5,8 @@ leads from one to the other in the moral graph, so the missing variables of a ro
 *hidden sets*. A missing value below which nothing is known (its descendants are missing too) is
 *barren*: it says nothing about the others, and is left out with its family. All that matters for a
 hidden set is the families that touch it, each at the observed states of its other members: a
-*case*. With the parameters of all families in one vector
+*case*. What is known about continuous nodes is a family too, a likelihood over missing parents.
+With the parameters of all families in one vector
 :math:`\theta`, family ``k`` of a case starts at ``offset[k]``, and joint state ``j`` of the hidden
 set is ``inside[k, j]`` further on:
 
@@ -161,6 +162,7 @@ def case_offsets(
     axes: npt.NDArray[np.int32],
     strides: Integers,
     axes_first: Integers,
+    own: Integers,
     offset: npt.NDArray[np.int32],
     key: npt.NDArray[np.uint64],
 ) -> None:
@@ -168,14 +170,16 @@ def case_offsets(
 
     The families of set ``s`` are ``touched[touched_first[s]:touched_first[s + 1]]``; family ``f``
     has its parameters from ``start[f]`` on and the variables ``axes[axes_first[f]:]`` with their
-    ``strides``. Those of pair ``p`` are written to ``offset[first[p]:]``.
+    ``strides``. Families beyond the last start are likelihoods of the rows themselves, from
+    ``own[row, f - n]`` on. Those of pair ``p`` are written to ``offset[first[p]:]``.
     """
+    n = len(start)
     for p in range(len(rows)):
         i, s = rows[p], of_set[p]
         mixed = np.uint64(s) * np.uint64(0x9E3779B97F4A7C15)
         for k in range(touched_first[s], touched_first[s + 1]):
             f = touched[k]
-            place = start[f]
+            place = start[f] if f < n else own[i, f - n]
             for a in range(axes_first[f], axes_first[f + 1]):
                 code = codes[i, axes[a]]
                 if code > 0:

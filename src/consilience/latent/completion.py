@@ -37,6 +37,7 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.incomplete.hidden import with_hidden
+from consilience.inference.choices import Exact
 from consilience.latent.joint import (
     Groups,
     each_posterior,
@@ -147,7 +148,9 @@ def hidden_posteriors(
     """
     if prod(net.variables[name].n_states for name in groups) > MOST_JOINT_STATES:
         wide = observed_with_hidden(net, table, groups)
-        return {name: net.posteriors(wide, name, memory_limit=memory_limit) for name in groups}
+        return {
+            name: net.posteriors(wide, name, by=Exact(memory_limit=memory_limit)) for name in groups
+        }
     prior = joint_prior(net, list(groups), memory_limit)
     found = each_posterior(prior, evidence_of(net, table, groups), table.n_rows)
     return dict(zip(groups, found, strict=True))

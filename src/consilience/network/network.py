@@ -16,6 +16,7 @@ from consilience.network.record import Record
 
 if TYPE_CHECKING:
     from consilience.data.table import Table
+    from consilience.inference.choices import Exact
     from consilience.inference.explanations import Explanation
     from consilience.inference.triangulation import Cost
     from consilience.network.factor import Factor
@@ -121,87 +122,59 @@ class Network:
         return self.distributions[name]
 
     def query(
-        self,
-        names: str | Sequence[str],
-        given: Given = None,
-        *,
-        memory_limit: float = MEMORY_LIMIT,
-        n_samples: int = DRAWS,
-        seed: Seed = SEED,
+        self, names: str | Sequence[str], given: Given = None, *, by: Exact | None = None
     ) -> Factor | Any:
         """Posterior of one variable or joint posterior of several.
 
         A ``Factor`` for discrete variables, a ``Mixture`` for continuous ones, a ``MixedBelief``
-        for both. ``n_samples`` and ``seed`` are for answers that must be estimated.
+        for both. ``by`` says how: ``cs.inference.Exact()``, here and wherever a network answers.
         """
         from consilience.inference.queries import query
 
-        return query(self, names, given, memory_limit=memory_limit, n_samples=n_samples, seed=seed)
+        return query(self, names, given, by=by)
 
-    def marginals(
-        self,
-        given: Given = None,
-        *,
-        memory_limit: float = MEMORY_LIMIT,
-        n_samples: int = DRAWS,
-        seed: Seed = SEED,
-    ) -> dict[str, Factor | Any]:
+    def marginals(self, given: Given = None, *, by: Exact | None = None) -> dict[str, Factor | Any]:
         """Posterior of every variable that is not known: a ``Factor``, or a ``Mixture``."""
         from consilience.inference.queries import marginals
 
-        return marginals(self, given, memory_limit=memory_limit, n_samples=n_samples, seed=seed)
+        return marginals(self, given, by=by)
 
-    def mpe(self, given: Given = None, *, memory_limit: float = MEMORY_LIMIT) -> Explanation:
+    def mpe(self, given: Given = None, *, by: Exact | None = None) -> Explanation:
         """The most probable states, and values, of all variables that are not known."""
         from consilience.inference.explanations import mpe
 
-        return mpe(self, given, memory_limit=memory_limit)
+        return mpe(self, given, by=by)
 
     def map(
-        self, names: Sequence[str], given: Given = None, *, memory_limit: float = MEMORY_LIMIT
+        self, names: Sequence[str], given: Given = None, *, by: Exact | None = None
     ) -> Explanation:
         """The most probable joint state of some variables, the others summed out."""
         from consilience.inference.explanations import map_states
 
-        return map_states(self, names, given, memory_limit=memory_limit)
+        return map_states(self, names, given, by=by)
 
     def probability(
-        self,
-        event: Mapping[str, Any],
-        given: Given = None,
-        *,
-        memory_limit: float = MEMORY_LIMIT,
-        n_samples: int = DRAWS,
-        seed: Seed = SEED,
+        self, event: Mapping[str, Any], given: Given = None, *, by: Exact | None = None
     ) -> float:
         """Probability of states, sets of states or intervals ``(low, high)``, given others."""
         from consilience.inference.queries import probability
 
-        return probability(
-            self, event, given, memory_limit=memory_limit, n_samples=n_samples, seed=seed
-        )
+        return probability(self, event, given, by=by)
 
-    def log_likelihood(self, table: Table, *, memory_limit: float = MEMORY_LIMIT) -> Floats:
+    def log_likelihood(self, table: Table, *, by: Exact | None = None) -> Floats:
         """Log probability, or density, of what each row records; missing values summed out."""
         from consilience.inference.batch import log_likelihood
 
-        return log_likelihood(self, table, memory_limit=memory_limit)
+        return log_likelihood(self, table, by=by)
 
-    def posteriors(
-        self, table: Table, target: str, *, memory_limit: float = MEMORY_LIMIT
-    ) -> Floats:
+    def posteriors(self, table: Table, target: str, *, by: Exact | None = None) -> Floats:
         """Posterior of the target for each row, shape (rows, states); mean and sd if continuous."""
         from consilience.inference.batch import posteriors
 
-        return posteriors(self, table, target, memory_limit=memory_limit)
+        return posteriors(self, table, target, by=by)
 
     def sample(
-        self,
-        n_rows: int,
-        given: Given = None,
-        seed: Seed = None,
-        *,
-        memory_limit: float = MEMORY_LIMIT,
+        self, n_rows: int, given: Given = None, seed: Seed = None, *, by: Exact | None = None
     ) -> Table:
         """Independent rows drawn from the network.
 
@@ -210,7 +183,7 @@ class Network:
         """
         from consilience.inference.sampling import sample
 
-        return sample(self, n_rows, given=given, seed=seed, memory_limit=memory_limit)
+        return sample(self, n_rows, given=given, seed=seed, by=by)
 
     def do(self, states: Mapping[str, Any]) -> Network:
         """The network in which these nodes are set from outside: no parents, one state or value."""
@@ -218,11 +191,17 @@ class Network:
 
         return intervene(self, states)
 
-    def cost(self, names: str | Sequence[str] | None = None, given: Given = None) -> Cost:
+    def cost(
+        self,
+        names: str | Sequence[str] | None = None,
+        given: Given = None,
+        *,
+        by: Exact | None = None,
+    ) -> Cost:
         """What a query, or all marginals, would take; nothing is allocated."""
         from consilience.inference.queries import cost
 
-        return cost(self, names, given)
+        return cost(self, names, given, by=by)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)

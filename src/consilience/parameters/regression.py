@@ -27,7 +27,7 @@ from consilience import _check
 from consilience._typing import Bools, Floats, Integers
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Posterior
-from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.distributions.linear_gaussian import LOG_ROOT_2PI, LinearGaussian
 from consilience.errors import DataError
 from consilience.statistics.moments import Moments
 
@@ -35,6 +35,7 @@ __all__ = [
     "Regressions",
     "least_squares",
     "linear_gaussian",
+    "log_likelihood_of",
     "notes_on_regressions",
     "regressions",
     "smallest_eigenvalue",
@@ -74,6 +75,28 @@ class Regressions:
         """Residual variance with denominator n - p, or n."""
         freedom = self.weight - self.rank if unbiased else self.weight
         return np.asarray(self.residual / freedom)
+
+
+def log_likelihood_of(local: LinearGaussian, moments: Moments) -> float:
+    """Log density of the rows behind moments, pooled over the sources, under regressions.
+
+    >>> from consilience.data.variable import Variable
+    >>> x = Variable("x")
+    >>> rows = Moments(("x",), (), None, np.array([[2.0]]), np.zeros((1, 1, 1)),
+    ...     np.full((1, 1, 1, 1), 2.0), np.array([2.0]))  # -1 and 1
+    >>> standard = LinearGaussian(x, (), 0.0, [], 1.0)
+    >>> round(log_likelihood_of(standard, rows), 6)  # -log(2 pi) - 1
+    -2.837877
+    """
+    weight, mean, scatter = moments.weight[0], moments.mean[0], moments.scatter[0]
+    slopes = local.coefficients.reshape(len(weight), -1)
+    sd, intercept = local.sd.reshape(-1), local.intercept.reshape(-1)
+    v = np.concatenate([-slopes, np.ones((len(weight), 1))], axis=1)
+    away = (v * mean).sum(axis=1) - intercept
+    squares = np.einsum("ji,jik,jk->j", v, scatter, v) + weight * away**2
+    seen = weight > 0
+    log = -weight * (np.log(np.where(seen, sd, 1.0)) + LOG_ROOT_2PI)
+    return float((log - 0.5 * squares / np.where(seen, sd, 1.0) ** 2)[seen].sum())
 
 
 def regressions(moments: Moments) -> Regressions:

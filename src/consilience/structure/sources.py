@@ -66,26 +66,17 @@ def _batch(engine: Engine, family: Family, strata: Strata, memory_limit: float) 
     return RegressionBatch.of(strata.by(given, by_source=True), [family])
 
 
-def note_on_sources(
-    engine: Engine, score: Score, ways: Mapping[str, str], *, has_gaps: bool = False
-) -> tuple[str, ...]:
+def note_on_sources(engine: Engine, score: Score, ways: Mapping[str, str]) -> tuple[str, ...]:
     """What was assumed about the sources, in a sentence or two; nothing if there is only one."""
     source = engine.schema.source
     if source is None or not has_sources(engine):
         return ()
     n = source.n_states
-    is_continuous = any(one.is_continuous for one in engine.schema.variables.values())
-    can_tell = not (has_gaps and is_continuous)  # such rows are not completed
-    advice = " cs.BySource(cs.BIC()) tells them apart." if can_tell else ""
+    advice = " cs.BySource(cs.BIC()) tells them apart."
     if ways:
         return (
             f"Each family was judged with the {n} sources pooled and apart, and the better way "
             f"kept. {_dependent(ways)}",
-        )
-    if isinstance(score, BySource):
-        return (
-            f"Each family was judged with the {n} sources pooled and apart, and the better way "
-            "kept; with gaps the record does not say which.",
         )
     if score.by_source:
         return (f"The score keeps the {n} sources apart.",)

@@ -30,6 +30,7 @@ from consilience.statistics.counts import (
 from consilience.statistics.engines.centered import moments_of
 from consilience.statistics.engines.joints import Joint, Joints
 from consilience.statistics.engines.seen import count_seen
+from consilience.statistics.engines.spread import Spread, with_spread
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.plan import Axes, Group, plan
@@ -64,12 +65,17 @@ class Memory:
         The rows.
     threads
         Number of threads; by default one for each core. The answer does not depend on it.
+    spread
+        Covariances of values that stand for a distribution, which moments take in.
     """
 
-    def __init__(self, table: Table, *, threads: int | None = None) -> None:
+    def __init__(
+        self, table: Table, *, threads: int | None = None, spread: Sequence[Spread] = ()
+    ) -> None:
         if threads is not None:
             _check.whole("Memory", at_least=1, threads=threads)
         self.table = table
+        self._spread = tuple(spread)
         self.threads = threads or os.cpu_count() or 1
         discrete = [v for v in table.variables.values() if not v.is_continuous]
         source = [] if table.schema.source is None else [table.schema.source]
@@ -93,7 +99,8 @@ class Memory:
 
     def moments(self, request: MomentRequest) -> Moments:
         """Centred moments; see :class:`MomentRequest`."""
-        return moments_of(self.table, request, self.threads)
+        found = moments_of(self.table, request, self.threads)
+        return with_spread(found, self.table, self._spread) if self._spread else found
 
     def count(self, request: CountRequest) -> list[Counts]:
         """Counts of all families of a request; see :class:`CountRequest`."""

@@ -1,0 +1,47 @@
+"""Expected statistics of rows with gaps under one network: the first half of a step of EM."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience._typing import Floats
+from consilience.data.table import Table
+from consilience.errors import ImpossibleEvidenceError
+from consilience.inference.batch import check_columns, log_likelihood
+from consilience.inference.cases import Cases
+from consilience.inference.choices import Exact, exact_of
+from consilience.network.network import Network
+from consilience.statistics.moments import Moments
+
+__all__ = ["expected_counts"]
+
+
+def expected_counts(
+    net: Network, table: Table, *, by: Exact | None = None
+) -> dict[str, Floats | Moments]:
+    """For each node the expected statistics of its family, summed over the rows.
+
+    Of a discrete node the sum of the posteriors of its family, in the shape of its table; of a
+    continuous one the expected :class:`Moments` of its continuous parents and itself by the joint
+    states of its discrete parents. A row counts with its weight. With nothing missing they are
+    counts and moments. A source that the network does not know is its state ``new_source`` if it
+    has that, and missing otherwise.
+
+    Raises
+    ------
+    ImpossibleEvidenceError
+        If a row has probability zero; the message names it.
+    ModelError
+        If a discrete node has continuous parents, or a continuous node a sd of zero: then missing
+        values have no exact statistics.
+    """
+    check_columns(net, table, [])
+    cases = Cases.of(net, table, keeps_barren=True, memory_limit=exact_of(by).memory_limit)
+    found = cases.expected(net)
+    if found.log_likelihood == -np.inf:
+        log = log_likelihood(net, table, by=by)
+        counts = np.ones(table.n_rows) if table.weights is None else table.weights
+        row = int(np.flatnonzero(np.isneginf(log) & (counts > 0))[0]) + 1
+        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
+    every: dict[str, Floats | Moments] = {**cases.layout.split(found.counts), **found.moments}
+    return {name: every[name] for name in net.variables}
