@@ -187,3 +187,24 @@ def test_constant_columns_and_empty_pairs_weigh_nothing():
     table = cs.read({"d": ["a", "a", "b"], "x": [1.5, 1.5, 1.5], "y": [0.5, 2.5, None]})
     weights = pair_weights(Memory(table), ["d", "x", "y"])
     assert weights[0, 1] == weights[1, 2] == weights[0, 2] == 0.0
+
+
+def test_directions_that_differ_make_a_branching():
+    weights = np.array([[0, 1, 0.1], [1, 0, 0.1], [5, 0.2, 0]])
+    assert rooted_tree(weights, 1) == [(2, 0), (1, 2)]
+
+
+@given(
+    weights=hnp.arrays(np.int64, (4, 4), elements=st.integers(-3, 9)),
+    barred=hnp.arrays(np.bool_, (4, 4)),
+)
+@settings(deadline=None, max_examples=40)
+def test_without_a_root_no_branching_of_any_root_has_a_larger_weight(weights, barred):
+    weights = np.where(barred, -np.inf, weights)
+    totals = [
+        sum(weights[arc] for arc in tree) for root in range(4) for tree in branchings(4, root)
+    ]
+    found = rooted_tree(weights)
+    if max(totals) > -np.inf:
+        assert len(found) == 3
+        assert sum(weights[arc] for arc in found) == max(totals)

@@ -68,21 +68,32 @@ def arcs_from_root(edges: Sequence[Edge], root: int) -> list[Edge]:
 
 
 def rooted_tree(weights: Floats, root: int | None = None) -> list[Edge]:
-    """Arcs ``(parent, child)`` of the best tree for weights of which some must not be.
+    """Arcs ``(parent, child)`` of the tree of largest weight, of which some arcs must not be.
 
-    If every arc may be turned round the tree is that of :func:`spanning_tree`. Without a root the
-    first node that may have every other for a child (or failing that a child at all) is it.
+    Where every arc weighs as much as its reverse the tree is that of :func:`spanning_tree`, else it
+    is the best branching. Without a root it is the first node that may have every other for a child
+    (or failing that a child at all), unless another leads to a tree of larger weight.
+
+    Examples
+    --------
+    >>> rooted_tree(np.array([[0, 1, 0.1], [1, 0, 0.1], [5, 0.2, 0]]), root=1)
+    [(2, 0), (1, 2)]
     """
     off = ~np.eye(len(weights), dtype=bool)
-    may = np.isfinite(weights)
-    if root is None:
-        root = int((may & off).sum(axis=1).argmax()) if len(weights) else 0
-    if (may == may.T).all():
-        return arcs_from_root(spanning_tree(weights), root)
-    return best_branching(weights, root)
+    start = root
+    if start is None:
+        may = np.isfinite(weights) & off
+        start = int(may.sum(axis=1).argmax()) if len(weights) else 0
+    if _is_symmetric(weights):
+        return arcs_from_root(spanning_tree(weights), start)
+    tree = best_branching(weights, start)
+    if root is not None:
+        return tree
+    other = best_branching(weights)
+    return other if _is_heavier(weights, other, tree) else tree
 
 
-def best_branching(weights: Floats, root: int) -> list[Edge]:
+def best_branching(weights: Floats, root: int | None = None) -> list[Edge]:
     """Arcs ``(parent, child)``, by child, of the tree of largest weight away from a root.
 
     Arcs of equal weight (within 1e-9 of the largest) go to the first parent. A node that no arcs
@@ -93,6 +104,8 @@ def best_branching(weights: Floats, root: int) -> list[Edge]:
     weights
         ``weights[i, j]`` is that of the arc from i to j, minus infinity where there must be none;
         the diagonal and the arcs into the root are not read.
+    root
+        If not given, the one whose tree has the largest weight.
 
     Examples
     --------
@@ -102,17 +115,41 @@ def best_branching(weights: Floats, root: int) -> list[Edge]:
     """
     weights = np.asarray(weights, float).copy()
     np.fill_diagonal(weights, -np.inf)
-    weights[:, root] = -np.inf
-    finite = weights[np.isfinite(weights)]
-    scale = float(np.abs(finite).max(initial=0.0))
+    if root is not None:
+        weights[:, root] = -np.inf
+    scale = _scale(weights)
     # A root of all roots, dearer than any tree, stands in where a node cannot be reached.
     n, cost = len(weights), (len(weights) + 1) * (scale + 1.0)
     whole = np.full((n + 1, n + 1), -np.inf)
     whole[:n, :n] = weights
     whole[n, :n] = -cost
-    whole[n, root] = 0.0
+    if root is not None:
+        whole[n, root] = 0.0
     parents = _parents(whole, n, TIE * scale)
     return [(parent, child) for child, parent in enumerate(parents[:n]) if parent != n]
+
+
+def _is_symmetric(weights: Floats) -> bool:
+    """Whether every arc weighs as much as its reverse, but for rounding."""
+    i, j = np.triu_indices(len(weights), k=1)
+    there, back = weights[i, j], weights[j, i]
+    may = np.isfinite(there)
+    if (may != np.isfinite(back)).any():
+        return False
+    tolerance = TIE * max(_scale(there), _scale(back))
+    return bool((np.abs(there[may] - back[may]) <= tolerance).all())
+
+
+def _is_heavier(weights: Floats, one: Sequence[Edge], other: Sequence[Edge]) -> bool:
+    """Whether a tree has more arcs than another, or as many of a larger weight."""
+    if len(one) != len(other):
+        return len(one) > len(other)
+    gain = sum(weights[arc] for arc in one) - sum(weights[arc] for arc in other)
+    return bool(gain > TIE * _scale(weights))
+
+
+def _scale(weights: Floats) -> float:
+    return float(np.abs(weights[np.isfinite(weights)]).max(initial=0.0))
 
 
 def _parents(weights: Floats, root: int, tolerance: float) -> list[int]:
