@@ -208,3 +208,41 @@ def test_without_a_root_no_branching_of_any_root_has_a_larger_weight(weights, ba
     if max(totals) > -np.inf:
         assert len(found) == 3
         assert sum(weights[arc] for arc in found) == max(totals)
+
+
+def fractions(weight):
+    """Counts of 60 sources of four rows each whose two columns say nothing of each other."""
+    rng = np.random.default_rng(3)
+    counts = np.zeros((60, 2, 2, 1))
+    for f in range(60):
+        np.add.at(counts, (f, rng.integers(0, 2, 4), rng.integers(0, 2, 4), 0), weight)
+    return counts
+
+
+def test_fractional_weights_make_no_information():
+    whole = information_within(fractions(1.0))
+    assert abs(whole) < 0.04
+    for weight in (0.9, 0.5, 0.25, 0.01):
+        assert information_within(fractions(weight)) < max(whole, 0.0) + 0.01
+    assert information_within(fractions(1 + 1e-7)) == pytest.approx(whole, abs=1e-5)
+
+
+def test_rows_repeated_are_rows_of_that_weight_and_of_fractions_that_make_it_up():
+    columns = {"f": list("aabbbbcc"), "x": list("01011011"), "y": list("01110010")}
+    weights = [1.0, 0.5, 2.0, 0.25, 1.0, 3.0, 1.5, 1.0]
+    fourfold = [4 * weight for weight in weights]
+    repeated = {name: list(np.repeat(column, 4)) for name, column in columns.items()}
+    tables = (
+        cs.read(columns | {"w": fourfold}, source="f", weight="w"),
+        cs.read(repeated | {"w": list(np.repeat(weights, 4))}, source="f", weight="w"),
+    )
+    one, two = (pair_weights(Memory(table), ["x", "y"]) for table in tables)
+    np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_a_source_of_one_row_says_nothing_however_it_is_divided():
+    counts = np.array([[0.5, 0.0], [0.0, 0.5]])[None, :, :, None]
+    other = np.array([[30.0, 10.0], [10.0, 30.0]])[None, :, :, None]
+    assert information_within(np.concatenate([counts, counts])) < 1e-12
+    with_it = information_within(np.concatenate([other, counts])) * 81
+    assert with_it < information_within(np.concatenate([other, 0 * counts])) * 80 + 0.1
