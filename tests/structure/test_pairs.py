@@ -11,11 +11,13 @@ from scipy.stats import hypergeom
 
 import consilience as cs
 from consilience.statistics.engines import Memory
+from consilience.statistics.family import Family
 from consilience.structure.information import (
     _expected_log,
     conditional_information,
     information_within,
 )
+from consilience.structure.logistic_pairs import logistic_gains
 from consilience.structure.pairs import pair_weights
 from consilience.structure.trees import best_branching, rooted_tree, spanning_tree
 
@@ -246,3 +248,34 @@ def test_a_source_of_one_row_says_nothing_however_it_is_divided():
     assert information_within(np.concatenate([counts, counts])) < 1e-12
     with_it = information_within(np.concatenate([other, counts])) * 81
     assert with_it < information_within(np.concatenate([other, 0 * counts])) * 80 + 0.1
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_logistic_arcs_of_one_source_gain_what_a_fit_gains_but_for_chance(n_states):
+    rng = np.random.default_rng(1)
+    x = rng.normal(0, 1, 500)
+    d = np.digitize(x + rng.logistic(0, 1, 500), np.linspace(-1, 1, n_states + 1)[1:-1])
+    table = cs.read({"x": x.tolist(), "d": d.astype(str).tolist()})
+    (gain,) = logistic_gains(Memory(table), [Family("d", ("x",))])
+    with_x, without = (
+        cs.score(cs.DAG(arcs, nodes=["x", "d"]), table, cs.LogLikelihood())
+        for arcs in ([("x", "d")], [])
+    )
+    assert gain * 500 == pytest.approx(with_x - without - (n_states - 1) / 2, abs=0.05)
+
+
+def test_logistic_arcs_gain_nothing_from_means_and_shares_that_differ_by_source():
+    rng = np.random.default_rng(1)
+    gains = {"d": [], "e": []}
+    for _ in range(20):
+        f = np.repeat(np.arange(6), 50)
+        x = rng.normal(rng.normal(0, 3, 6)[f], 1)
+        d = rng.random(300) < rng.uniform(0.1, 0.9, 6)[f]
+        e = rng.random(300) < 1 / (1 + np.exp(-(x - x.mean()) + rng.normal(0, 3, 6)[f]))
+        frame = {"x": x.tolist(), "d": d.astype(str).tolist(), "e": e.astype(str).tolist()}
+        engine = Memory(cs.read(frame | {"f": [f"s{k}" for k in f]}, source="f"))
+        found = logistic_gains(engine, [Family(name, ("x",)) for name in gains])
+        for name, gain in zip(gains, found, strict=True):
+            gains[name].append(gain)
+    assert abs(np.mean(gains["d"])) < 0.002
+    assert np.mean(gains["e"]) > 0.02

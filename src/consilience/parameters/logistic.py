@@ -57,7 +57,7 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.family import Family
 from consilience.statistics.request import Engine
 
-__all__ = ["HierarchicalLogistic", "LogisticFit", "LogisticRegression", "logistic_fits"]
+__all__ = ["RIDGE", "HierarchicalLogistic", "LogisticFit", "LogisticRegression", "logistic_fits"]
 
 RIDGE = 0.1
 WEAK = 1e-4  # curvature below which rows say nothing

@@ -29,6 +29,8 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError, MemoryLimitError
+from consilience.statistics.family import Family
+from consilience.structure.logistic_pairs import logistic_gains
 from consilience.structure.pairs import has_several_sources, pair_weights
 from consilience.structure.scores.likelihood import LogLikelihood
 from consilience.structure.scores.node_average import NAL
@@ -156,18 +158,16 @@ def _information(task: Task) -> Floats:
         return _likelihood_gains(task)
     weights = pair_weights(task.engine, task.names, memory_limit=task.memory_limit)
     if task.logistic and not task.has_one_kind:
-        is_continuous = np.isin(task.names, task.strata.names)
-        barred = np.outer(is_continuous, ~is_continuous)
-        weights[barred] = _logistic_gains(task)[barred]
+        pairs = [
+            (i, j)
+            for i, parent in enumerate(task.names)
+            for j, child in enumerate(task.names)
+            if parent in task.strata.names and child not in task.strata.names
+        ]
+        families = [Family(task.names[j], (task.names[i],)) for i, j in pairs]
+        gains = logistic_gains(task.engine, families, memory_limit=task.memory_limit)
+        weights[tuple(zip(*pairs, strict=True))] = gains
     return weights
-
-
-def _logistic_gains(task: Task) -> Floats:
-    """What logistic regressions gain in nats a row, less what chance gives their coefficients."""
-    scores = _log_likelihoods(task)
-    variables = [task.engine.schema[name] for name in task.names]
-    n_more = np.array([0 if one.is_continuous else one.n_states - 1 for one in variables])
-    return (_gains(task, scores) - n_more / 2) / task.n_rows
 
 
 def _likelihood_gains(task: Task) -> Floats:
