@@ -279,3 +279,41 @@ def test_logistic_arcs_gain_nothing_from_means_and_shares_that_differ_by_source(
             gains[name].append(gain)
     assert abs(np.mean(gains["d"])) < 0.002
     assert np.mean(gains["e"]) > 0.02
+
+
+def edges(dag):
+    return set(map(frozenset, dag.arcs))
+
+
+def renamed_and_turned(table):
+    """The columns in the reverse order under names that sort the other way, and their old names."""
+    frame = table.to_frame()
+    others = {name: f"{chr(219 - ord(name))}" for name in table.variables}
+    frame = frame[[*list(table.variables)[::-1], "f"]].rename(columns=others)
+    back = {new: old for old, new in others.items()}
+    return cs.read(frame, source="f"), back
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_sources", [1, 5])
+def test_a_tree_depends_neither_on_names_nor_on_the_order_of_columns(seed, n_sources):
+    table = columns(seed, n_sources=n_sources)
+    other, back = renamed_and_turned(table)
+    for logistic in (False, True):
+        one, two = (
+            cs.learn(rows, search=cs.ChowLiu(), logistic=logistic) for rows in (table, other)
+        )
+        assert edges(one) == {frozenset(back[end] for end in edge) for edge in edges(two)}
+    one, two = cs.tan(table, "c"), cs.tan(other, "x")
+    assert edges(one) == {frozenset(back[end] for end in edge) for edge in edges(two)}
+
+
+def test_continuous_pairs_weigh_the_same_in_both_orders():
+    rng = np.random.default_rng(1)
+    sd = np.repeat([1.0, 5.0, 0.2], 60)
+    x = rng.normal(0, sd)
+    y = rng.normal(np.repeat([0.5, -0.5, 2.0], 60) * x, np.repeat([1.0, 0.3, 4.0], 60))
+    frame = {"x": x.tolist(), "y": y.tolist(), "f": np.repeat(list("abc"), 60).tolist()}
+    engine = Memory(cs.read(frame, source="f"))
+    one, two = pair_weights(engine, ["x", "y"]), pair_weights(engine, ["y", "x"])
+    assert one[0, 1] == one[1, 0] == pytest.approx(two[0, 1], rel=1e-12)

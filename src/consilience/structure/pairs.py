@@ -19,6 +19,18 @@ Rows of several sources are compared within them: every source has intercepts of
 state of the class, and the coefficients of the arc are common, or of each source, whichever gains
 more. For discrete variables ``information.py`` does the same.
 
+Between two continuous variables the gain is the same in both directions, so that a tree does not
+depend on the order of the columns. With one slope and one variance for all sources,
+:math:`1 - S'/S` is the squared correlation of the products within sources; and by itself every
+source has slope and variance of its own, so that it is that of the source:
+
+.. math:: 1 - \frac{S_c'}{S_c}
+    = \frac{(\sum_f P_{fc}^{zx})^2}{\sum_f P_{fc}^{zz} \sum_f P_{fc}^{xx}}, \qquad
+    1 - \frac{S_{fc}'}{S_{fc}} = \frac{(P_{fc}^{zx})^2}{P_{fc}^{zz} P_{fc}^{xx}}
+
+(:math:`P` are sums of products around the means of source and class). Slopes by source around a
+common variance would gain differently when turned round.
+
 A continuous parent of a discrete child would need a logistic regression; it has minus infinity.
 """
 
@@ -144,17 +156,18 @@ def _information(counts: Counts) -> float:
 def _gain_of_slopes(weight: Floats, scatter: Floats) -> float:
     """Gain of a regression between two variables; scatter (sources, classes, 2, 2)."""
     freedom = np.maximum(weight - 1, 0.0)
+    ways = [_gain_of_correlation(scatter.sum(axis=0), freedom.sum(axis=0))]
+    if len(weight) > 1:
+        ways.append(_gain_of_correlation(scatter, freedom))
+    n_rows = float(weight.sum())
+    return max(ways) / n_rows if n_rows > 0 else 0.0
+
+
+def _gain_of_correlation(scatter: Floats, freedom: Floats) -> float:
+    """Gain in nats of a slope in each group of rows; scatter (..., 2, 2)."""
     zz, zx, xx = scatter[..., 0, 0], scatter[..., 0, 1], scatter[..., 1, 1]
     explained = np.divide(zx * zx, zz, out=np.zeros_like(zx), where=zz > 0)
-    total = zz.sum(axis=0)
-    common = np.divide(zx.sum(axis=0) ** 2, total, out=np.zeros_like(total), where=total > 0)
-    return _better_gain(
-        weight,
-        xx.sum(axis=0),
-        freedom.sum(axis=0),
-        (common, (total > 0).astype(float)),
-        (explained.sum(axis=0), ((zz > 0) & (weight > 1)).sum(axis=0).astype(float)),
-    )
+    return _gain(xx, freedom, explained, (zz > 0).astype(float))
 
 
 def _gain_of_states(weight: Floats, mean: Floats, scatter: Floats) -> float:
