@@ -59,6 +59,24 @@ def test_pooling_is_a_choice_that_the_record_names():
     assert (alone.judged_by, alone.notes, alone.by_source) == ("BIC()", (), {})
 
 
+@pytest.mark.parametrize("score", [None, cs.BIC()], ids=repr)
+@pytest.mark.parametrize("search", [cs.ChowLiu(), cs.TANSearch("car")], ids=repr)
+def test_a_tree_is_weighed_within_sources_whatever_the_score(score, search):
+    found = cs.search(towns(), score=score, search=search)
+    assert "Edges were weighed within the 2 sources" in found.notes[0]
+    assert not any("judged" in note for note in found.notes)
+    assert cs.search(towns().pooled(), score=score, search=search).notes == ()
+
+
+def test_a_forest_follows_the_score():
+    found = cs.search(towns(), score=cs.BIC(), search=cs.ChowLiu(forest=True))
+    assert "judged together" in found.notes[0]
+    assert len(found.dag.arcs) == 1
+    found = cs.search(towns(), search=cs.ChowLiu(forest=True))
+    assert "pooled and apart" in found.notes[0]
+    assert found.dag.arcs == ()
+
+
 def test_a_prior_over_graphs_does_not_hide_the_ways():
     found = cs.search(towns(), score=cs.MAP(cs.BySource(cs.BIC()), cs.VariableSelection(0.2)))
     assert found.by_source == {"car": "by source", "opera": "by source"}

@@ -190,6 +190,11 @@ class _Question:
     memory_limit: float
     logistic: bool
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether the search weighs edges within sources, whatever the score."""
+        return bool(getattr(self.search, "within_sources", False))
+
     def found(self, task: Task) -> SearchResult:
         """The record of the search that was asked for, or of the default one."""
         default = HillClimb(restarts=PATIENCE) if self.is_patient else HillClimb()
@@ -279,7 +284,8 @@ def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResu
         return _by_bound(question, look, score, error)
     n_rows = dict.fromkeys(found.dag.nodes, task.n_rows)
     ways = ways_of(look.rows, found.dag, score, look.strata, memory_limit=question.memory_limit)
-    notes = (*note_on_sources(look.rows, score, ways), *found.notes)
+    about = note_on_sources(look.rows, score, ways, is_tree=question.is_tree)
+    notes = (*about, *found.notes)
     return replace(found, judged_by=repr(score), n_rows=n_rows, by_source=ways, notes=notes)
 
 
@@ -305,8 +311,8 @@ def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchRes
     else:
         found = _completing(question, look, method.score, method.completion)
         n_rows = dict.fromkeys(found.dag.nodes, float(table_of(look.rows).total_weight))
-    about_sources = note_on_sources(look.rows, method.score, found.by_source)
-    notes = (method.note(n_rows), *about_sources, *found.notes)
+    about = note_on_sources(look.rows, method.score, found.by_source, is_tree=question.is_tree)
+    notes = (method.note(n_rows), *about, *found.notes)
     return replace(found, judged_by=method.judged_by, n_rows=n_rows, notes=notes)
 
 

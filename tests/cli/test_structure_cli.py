@@ -119,6 +119,19 @@ def test_what_was_assumed_about_the_sources_is_said(towns):
     assert "--score by-source:bic tells them apart" in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    "tree", [("chow-liu",), ("chow-liu", "--score", "bic"), ("tan", "--target")]
+)
+def test_a_tree_says_that_it_was_weighed_within_sources(towns, tree):
+    target = [name for name in cs.read(towns).variables if name != "town"][:1]
+    given = (*tree, *target) if tree[-1] == "--target" else tree
+    text = " ".join(passed("learn", towns, "--source", "town", "--structure", *given).split())
+    assert "Edges were weighed within the 3 sources" in text
+    assert "learn from rows that name none" in text
+    assert "judged together" not in text
+    assert "pooled and apart" not in text
+
+
 def test_the_size_of_a_prior_is_that_of_the_score_first_and_of_both_if_asked(rows):
     both = ("--structure", "hc", "--score", "bdeu", "--ess", "10", "--parameters", "dirichlet")
     assert "estimator   Dirichlet(ess=10.0)" in passed("learn", rows, *both)

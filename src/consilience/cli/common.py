@@ -96,6 +96,7 @@ AS_OPTIONS = {
     "cs.AIC()": "--score aic",
     "cs.EBIC(n_variables)": "--score ebic",
     "logistic=True": "--logistic",
+    "table.pooled()": "rows that name none",
     "discretize=": "--discretize",
 }
 """What the library advises in Python, and how it is said here."""

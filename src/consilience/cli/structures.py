@@ -177,10 +177,13 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
 
 def _tree(table: cs.Table, target: str) -> Found:
     import consilience as cs
+    from consilience.statistics.gather import engine_of
+    from consilience.structure.sources import note_on_tree
     from consilience.structure.tan import note_on_gaps
 
     note = note_on_gaps(table)
-    return Found(cs.tan(table, target), notes=() if note is None else (note,))
+    notes = (*note_on_tree(engine_of(table)), *(() if note is None else (note,)))
+    return Found(cs.tan(table, target), notes=tuple(map(as_options, notes)))
 
 
 def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:

@@ -19,7 +19,7 @@ from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.priors import MAP
 from consilience.structure.scores.score import Batch, Score
 
-__all__ = ["default_score", "has_sources", "note_on_sources", "ways_of"]
+__all__ = ["default_score", "has_sources", "note_on_sources", "note_on_tree", "ways_of"]
 
 
 def has_sources(engine: Engine) -> bool:
@@ -66,11 +66,34 @@ def _batch(engine: Engine, family: Family, strata: Strata, memory_limit: float) 
     return RegressionBatch.of(strata.by(given, by_source=True), [family])
 
 
-def note_on_sources(engine: Engine, score: Score, ways: Mapping[str, str]) -> tuple[str, ...]:
-    """What was assumed about the sources, in a sentence or two; nothing if there is only one."""
+def note_on_tree(engine: Engine) -> tuple[str, ...]:
+    """What a tree has assumed about the sources; nothing if there is only one."""
     source = engine.schema.source
     if source is None or not has_sources(engine):
         return ()
+    return (
+        f"Edges were weighed within the {source.n_states} sources, whatever the score, so that "
+        "margins or means that differ between sources make none. To pool the sources, learn from "
+        "table.pooled().",
+    )
+
+
+def note_on_sources(
+    engine: Engine,
+    score: Score,
+    ways: Mapping[str, str],
+    *,
+    is_tree: bool = False,
+) -> tuple[str, ...]:
+    """What was assumed about the sources, in a sentence or two; nothing if there is only one.
+
+    A tree whose edges are weighed within sources (``is_tree``) does not follow the score.
+    """
+    source = engine.schema.source
+    if source is None or not has_sources(engine):
+        return ()
+    if is_tree:
+        return (*note_on_tree(engine), *([_dependent(ways)] if ways else []))
     n = source.n_states
     advice = " cs.BySource(cs.BIC()) tells them apart."
     if ways:

@@ -38,8 +38,9 @@ def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
 
     With one source and discrete features it is the tree of largest likelihood. The information of
     several sources is taken within them, less what chance would give, so that margins or means that
-    differ between sources make no arcs. Ties break by the order of the variables, so the graph is a
-    function of the data. Time grows with the square of the number of features.
+    differ between sources make no arcs (``tan(table.pooled(), target)`` pools them). Ties break by
+    the order of the variables, so the graph is a function of the data. Time grows with the square
+    of the number of features.
 
     Gaps are allowed: a row counts for a pair of features if both and the target are known in it
     (available rows). So pairs may be weighed by different rows, which is sound only if values are

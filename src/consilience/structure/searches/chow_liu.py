@@ -54,19 +54,22 @@ class ChowLiu:
     """The tree of Chow and Liu: each node but the root has one parent.
 
     With one source and one kind of variables it is the tree of largest likelihood. The information
-    of several sources is taken within them, so that margins or means that differ between sources
-    make no edges. Constraints are refused. Edges of equal weight go to the first names. If time
-    runs out or the search is interrupted, the result is the graph without arcs. A pair whose counts
-    exceed the memory limit is refused, as the tree may need it; a forest does without.
+    of several sources is taken within them, whatever the score, so that margins or means that
+    differ between sources make no edges; the tree of all rows together is that of
+    ``table.pooled()``. Constraints are refused. Edges of equal weight go to the first names. If
+    time runs out or the search is interrupted, the result is the graph without arcs. A pair whose
+    counts exceed the memory limit is refused, as the tree may need it; a forest does without.
 
     Parameters
     ----------
     root
         The node that all arcs lead away from; if not given the first name, of a discrete variable
-        if there are any. Without ``logistic=True`` a continuous one leads to no discrete variable.
+        if there are any, or with ``logistic=True`` that of the best tree, since directions differ
+        then. Without ``logistic=True`` a continuous one leads to no discrete variable.
     forest
         Weigh the edges by what they gain in the score of the search rather than by their
-        information, and leave out those that gain nothing: the best forest by that score.
+        information, and leave out those that gain nothing: the best forest by that score, which
+        also says what becomes of several sources.
 
     Examples
     --------
@@ -80,6 +83,11 @@ class ChowLiu:
 
     root: str | None = None
     forest: bool = False
+
+    @property
+    def within_sources(self) -> bool:
+        """Whether edges are weighed within sources; a forest follows the score of the search."""
+        return not self.forest
 
     def search(self, task: Task) -> SearchResult:
         """The tree, or the forest."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from consilience import _check
 from consilience.structure.searches.chow_liu import refuse_constraints
@@ -19,7 +20,8 @@ __all__ = ["TANSearch"]
 class TANSearch:
     """Tree-augmented naive Bayes: the target is a parent of all features, and they form a tree.
 
-    The tree is that of :func:`tan`; the score of the search does not matter. Constraints are
+    The tree is that of :func:`tan`; the score of the search does not matter, and edges are weighed
+    within sources: to pool these, learn from ``table.pooled()``. Constraints are
     refused. Unlike :func:`tan`, ties and the root go by name and not by the order of the
     columns. If the search is interrupted, the result is naive Bayes. The tree is found in one step,
     so a budget of time that ends within it is overrun.
@@ -42,6 +44,7 @@ class TANSearch:
 
     target: str
     root: str | None = None
+    within_sources: ClassVar[bool] = True
 
     def search(self, task: Task) -> SearchResult:
         """The graph of tree-augmented naive Bayes."""
