@@ -49,7 +49,39 @@ def test_a_namespace_is_there_without_being_imported(name):
 
 
 def test_dir_lists_the_public_names():
-    assert dir(consilience) == sorted(consilience.__all__)
+    assert dir(consilience) == sorted((*consilience.__all__, *consilience._NAMESPACES))
+
+
+@pytest.mark.parametrize("namespace", consilience._NAMESPACES)
+def test_a_namespace_holds_the_public_names_of_its_field(namespace):
+    held = getattr(consilience, namespace)
+    assert set(held.__all__) <= set(dir(held))
+    for name in held.__all__:
+        # cs.Exact is the search; the way to answer is cs.inference.Exact.
+        if name in consilience.__all__ and (namespace, name) != ("inference", "Exact"):
+            assert getattr(held, name) is getattr(consilience, name)
+        else:
+            assert getattr(held, name) is not None
+
+
+def test_every_score_and_everything_of_classifiers_is_in_its_namespace():
+    homes = {"structure.scores.": "scores", "classify.": "classify"}
+    for name, home in consilience._HOME.items():
+        for room, namespace in homes.items():
+            if home.startswith(room):
+                assert name in getattr(consilience, namespace).__all__
+    with pytest.raises(AttributeError, match=r"'consilience.classify' has no attribute 'nonsense'"):
+        consilience.classify.nonsense  # noqa: B018
+
+
+def test_namespaces_are_reached_without_a_heavy_or_optional_library():
+    code = (
+        "import sys, consilience as cs; before = 'numpy' in sys.modules;"
+        "cs.classify.Calibrated(); cs.scores.BySource(cs.scores.BIC());"
+        "print(before, {'sklearn', 'matplotlib'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "False set()\n"
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -352,6 +352,9 @@ _HOME = {
     "uniform_dag": "graph.random",
 }
 
+_NAMESPACES = ("classify", "inference", "scores")
+"""Modules that hold what belongs to one field, the public names of above among it."""
+
 __all__ = [
     "AIC",
     "BDJ",
@@ -559,21 +562,17 @@ __all__ = [
 ]
 
 
-_NAMESPACES = ("inference",)
-"""Rooms whose public names are asked for by the room: ``cs.inference.Exact``."""
-
-
 def __getattr__(name: str) -> Any:
+    if name not in _HOME and name not in _NAMESPACES:
+        raise AttributeError(f"module 'consilience' has no attribute {name!r}")
     import importlib
 
     if name in _NAMESPACES:
         return importlib.import_module(f"consilience.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'consilience' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"consilience.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*__all__, *_NAMESPACES))
