@@ -190,9 +190,14 @@ class LeftOut:
         everything = list(families.values()), list(numbers.values())
         return cls(*everything, others, rows, target, graph, members, is_covered)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of states of the class."""
+        return self.rows.variables[self.target].n_states
+
     def outside(self, base: Shrinking) -> Floats:
         """What the incomplete families say under a shrinking; zero for rows that are covered."""
-        logs = np.zeros((self.rows.n_rows, self.rows.variables[self.target].n_states))
+        logs = np.zeros((self.rows.n_rows, self.n_classes))
         if self.is_covered.all():
             return logs
         found = [family.shrunken(base)[0] for family in self.families]
@@ -214,7 +219,7 @@ class LeftOut:
 
     def of_tables(self, shrinking: Shrinking) -> Floats:
         """Sum of the log probabilities of the complete tables, rows left out."""
-        total = np.zeros((self.rows.n_rows, self.rows.variables[self.target].n_states))
+        total = np.zeros((self.rows.n_rows, self.n_classes))
         for family in self.families:
             means, ratios = family.shrunken(shrinking)
             total += self._used(family.key, family.logs(means) + ratios)
