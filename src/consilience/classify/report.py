@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import softmax
 
 from consilience._typing import Floats
+from consilience.classify.ranges import ranges_of
 from consilience.classify.rows import Unseen
 from consilience.classify.sources import has_new_source
 from consilience.data.table import Table
@@ -62,7 +63,10 @@ class SourceStory:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The numbers behind a report: weight of the rows, features in use, shares of the classes."""
+    """The numbers behind a report: weight of the rows, features in use, shares of the classes.
+
+    ``ranges`` has the smallest and the largest number of each continuous feature.
+    """
 
     n_rows: float
     target: str
@@ -70,6 +74,7 @@ class Story:
     unused: tuple[str, ...]
     class_shares: Mapping[str, float]
     sources: tuple[SourceStory, ...]
+    ranges: Mapping[str, tuple[float, float]]
 
 
 def story_of(network: Network, table: Table, target: str) -> Story:
@@ -86,6 +91,7 @@ def story_of(network: Network, table: Table, target: str) -> Story:
         unused=tuple(name for name in names if name not in network.distributions),
         class_shares=dict(zip(states, (total / total.sum()).tolist(), strict=True)),
         sources=_sources(network, table, by_source),
+        ranges=ranges_of(table),
     )
 
 
@@ -113,6 +119,8 @@ def prediction_text(network: Network, found: Unseen, n_impossible: int) -> str:
     lines = [f"{found.n_rows:,} rows to predict; values missing or unseen: {found.n_missing:,}"]
     for name, values in found.states.items():
         lines.append(f"unseen in {name!r} (summed out): {_counted(values)}")
+    for name, n_rows in found.outside.items():
+        lines.append(f"beyond the range of {name!r} in fit (taken for its end): {n_rows:,} rows")
     if found.sources:
         lines.append(f"unseen sources ({_rule(network)}): {_counted(found.sources)}")
     if n_impossible:

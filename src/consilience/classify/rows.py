@@ -7,6 +7,7 @@
 - y is the target: its states are the classes in scikit-learn's order.
 - The source is a column of X or an array beside it.
 - A row of weight zero is as if it were not there.
+- To predict, a number beyond those of ``fit`` is the nearest of them.
 - To predict, a value that was not there when the classifier was fitted is missing, and so is a
   source, unless the network has the state ``new_source``. A classifier fitted to one source only
   has no node for it: every row is predicted by the tables of that source, and others are counted.
@@ -15,7 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from consilience.classify.labels import (
     name_of,
     weights_of,
 )
+from consilience.classify.ranges import within_ranges
 from consilience.classify.sources import has_new_source, seen_sources
 from consilience.data.discretize import Discretizer, Quantiles, check_choices, discretize
 from consilience.data.known import read_known
@@ -65,12 +67,16 @@ class Unseen:
         The same for sources; what stands for them is told by ``report``.
     n_missing
         Number of values of features that are missing, unseen ones included.
+    outside
+        For each feature the number of rows beyond the range of its numbers in ``fit``, if there are
+        any; they count as the end of the range.
     """
 
     n_rows: int
     states: Mapping[str, Mapping[str, int]]
     sources: Mapping[str, int]
     n_missing: int
+    outside: Mapping[str, int] = field(default_factory=dict)
 
 
 def training_table(
@@ -117,7 +123,8 @@ def known_rows(classifier: Any, X: Any, source: Any) -> tuple[Table, Unseen]:
         for name in names
         if name in network.variables and name != network.source
     }
-    table, unseen = read_known(columns, features, missing=missing)
+    read_table, unseen = read_known(columns, features, missing=missing)
+    table, outside = within_ranges(read_table, classifier.story_.ranges)
     n_missing = sum(int(is_missing(column).sum()) for column in table.columns.values())
     sources: Mapping[str, int] = {}
     node = _source_node(classifier)
@@ -129,7 +136,7 @@ def known_rows(classifier: Any, X: Any, source: Any) -> tuple[Table, Unseen]:
         if network.source is not None:
             schema = Schema({**features, node.name: node})
             table = Table(schema, {**table.columns, **beside.columns})
-    return table, Unseen(X.shape[0], unseen, sources, n_missing)
+    return table, Unseen(X.shape[0], unseen, sources, n_missing, outside)
 
 
 def is_missing(column: Column) -> Bools:

@@ -3,7 +3,8 @@ r"""One contestant on one split: learn from the training rows, predict the other
 The joint log-likelihood of a row is :math:`\log P(c, x \mid f)`, what the row records given its
 source, so that a source never seen costs nothing by being new. Where the network does not know the
 source it is :math:`\log P(c, x)`. A row that the network holds impossible is predicted as the
-classifiers do it: by the classes of its source alone.
+classifiers do it: by the classes of its source alone; and so are numbers beyond those of training,
+by the end of their range, which the joint log-likelihood is not.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from consilience.classify.cells import Cell, Part
 from consilience.classify.evaluation import HEADINGS, Evaluation, Measures
 from consilience.classify.measures import evaluate
 from consilience.classify.predictions import class_probabilities
+from consilience.classify.ranges import ranges_of, within_ranges
 from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR
 from consilience.classify.sources import with_known_sources
 from consilience.classify.structures import Structure
@@ -66,7 +68,8 @@ class Trial:
             else fit(dag, self.train, contestant, gaps=AvailableCases())
         )
         rows = with_known_sources(self.test, net)
-        beliefs, _ = class_probabilities(net, self.target, rows, rows.n_rows)
+        inside, _ = within_ranges(rows, ranges_of(self.train))
+        beliefs, _ = class_probabilities(net, self.target, inside, rows.n_rows)
         measured = self._measured(beliefs)
         log_likelihood = _given_source(net, rows)
         seconds = time.perf_counter() - start
