@@ -12,7 +12,9 @@ paired by repeat.
 ``run`` can be stopped and goes on where it was; ``summary`` prints markdown and says of every line
 whether it meets the bars: the default is nowhere above the class prior by more than two standard
 errors and within 0.03 of the best of the list, and numbers kept are no worse than cut at quartiles
-by more than two standard errors.
+by more than two standard errors. Two tables are noise, of 60 training rows each: 20 normal columns,
+and 10 of heavy tails (Student's t, 1.5 degrees of freedom), with 20 % of one class; there numbers
+kept may lose 0.02 to the class prior.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ import consilience as cs
 
 N_TEST = 2000
 SEED = 5_000_011
-MARGIN = 0.03
+MARGIN, MOST_LOST = 0.03, 0.02
 
 DEFAULT, PRIOR, KEPT, CUT = "default", "class prior", "numbers kept", "Quantiles(4)"
 ESTIMATORS: dict[str, Callable[[], Any]] = {
@@ -71,6 +73,13 @@ def _adult(n_train: int) -> Problem:
     return Problem("adult", "income", n_train, tuple(columns))
 
 
+def _noise(name: str) -> Problem:
+    return Problem(name, "class", 60, tuple(f"x{k}" for k in range(NOISE[name][0])))
+
+
+NOISE = {"noise": (20, None), "noise, heavy tails": (10, 1.5)}
+"""Columns, and degrees of freedom of their distribution; None is the normal one."""
+
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "adult-500": lambda: _adult(500),
     "adult-5000": lambda: _adult(5000),
@@ -83,8 +92,9 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "cleveland": lambda: Problem(
         "heart", "disease", 200, preparation.HEART[:-1], only=("source", "cleveland")
     ),
+    **{name: lambda name=name: _noise(name) for name in NOISE},
 }
-WITH_NUMBERS = ("cleveland", "adult-500", "adult-5000")
+WITH_NUMBERS = ("cleveland", "adult-500", "adult-5000", *NOISE)
 COMPARED = tuple(name for name in PROBLEMS if name != "cleveland")
 
 Row = dict[str, Any]
@@ -167,12 +177,21 @@ def work(cell: Cell) -> list[Row]:
 def rows_of(name: str) -> tuple[pd.DataFrame, pd.Series]:
     """Features, the source among them if it is used, and the class of each row."""
     problem = PROBLEMS[name]()
-    frame = preparation.raw(problem.data)
+    frame = noise(*NOISE[name]) if name in NOISE else preparation.raw(problem.data)
     if problem.only is not None:
         column, value = problem.only
         frame = frame[frame[column] == value].reset_index(drop=True)
     columns = [*(problem.columns or ()), *([problem.source] if problem.source else [])]
     return frame[columns], frame[problem.target].astype(str)
+
+
+def noise(n_columns: int, tail: float | None) -> pd.DataFrame:
+    """Rows whose columns say nothing about the class."""
+    rng, n_rows = np.random.default_rng([SEED, n_columns]), 20_000
+    size = (n_rows, n_columns)
+    values = rng.normal(size=size) if tail is None else rng.standard_t(tail, size=size)
+    frame = pd.DataFrame(values, columns=[f"x{k}" for k in range(n_columns)])
+    return frame.assign(**{"class": np.where(np.arange(n_rows) % 5 == 0, "yes", "no")})
 
 
 def _split(labels: pd.Series, n_train: int, repeat: int) -> tuple[np.ndarray, np.ndarray]:
@@ -216,16 +235,19 @@ def _compared(frame: pd.DataFrame) -> list[str]:
 
 
 def _numbers(frame: pd.DataFrame) -> list[str]:
-    lines = _heading(["table", "graph", KEPT, CUT, "difference", "bar"])
+    lines = _heading(["table", "graph", PRIOR, KEPT, CUT, "kept - prior", "kept - cut", "bar"])
     for problem in WITH_NUMBERS:
         for structure in CLASSIFIERS:
             losses = _losses(frame, problem, structure)
             if len(losses) < 2:
                 continue
+            texts = [problem, structure]
+            texts += [f"{losses[name].mean():.3f}" for name in (PRIOR, KEPT, CUT)]
+            excess, about = cells.paired(losses[KEPT], losses[PRIOR])
             gap, error = cells.paired(losses[KEPT], losses[CUT])
-            verdict = "met" if gap <= 2 * error else "MISSED"
-            means = [f"{losses[name].mean():.3f}" for name in (KEPT, CUT)]
-            lines.append(_line([problem, structure, *means, f"{gap:.4f} ± {error:.4f}", verdict]))
+            is_met = excess <= MOST_LOST if problem in NOISE else gap <= 2 * error
+            texts += [f"{excess:.4f} ± {about:.4f}", f"{gap:.4f} ± {error:.4f}"]
+            lines.append(_line([*texts, "met" if is_met else "MISSED"]))
     return lines
 
 

@@ -25,8 +25,22 @@ def test_bars_are_judged_by_paired_differences():
 
 
 def test_numbers_kept_are_compared_with_quartiles():
-    found = rows({study.KEPT: [0.5, 0.6, 0.5], study.CUT: [0.4, 0.5, 0.41]}, "cleveland")
+    prior = {study.PRIOR: [0.7, 0.7, 0.7]}
+    found = rows({study.KEPT: [0.5, 0.6, 0.5], study.CUT: [0.4, 0.5, 0.41], **prior}, "cleveland")
     assert "| MISSED |" in study._numbers(found)[-1]
+
+
+def test_numbers_kept_of_noise_are_compared_with_the_class_prior():
+    for excess, verdict in ((0.01, "met"), (0.03, "MISSED")):
+        kept = [0.5 + excess, 0.52 + excess]
+        found = {study.PRIOR: [0.5, 0.52], study.KEPT: kept, study.CUT: [0.5, 0.5]}
+        assert f"| {verdict} |" in study._numbers(rows(found, "noise"))[-1]
+
+
+def test_a_table_of_noise_has_the_class_of_one_row_in_five():
+    frame, labels = study.rows_of("noise, heavy tails")
+    assert frame.shape == (20_000, 10)
+    assert (labels == "yes").mean() == 0.2
 
 
 def test_training_and_test_rows_are_apart_and_depend_on_the_repeat():
