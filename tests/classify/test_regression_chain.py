@@ -204,9 +204,12 @@ def noise(seed, n_columns, *, tail=None, n_rows=60):
     return pd.DataFrame(x, columns=[f"x{k}" for k in range(n_columns)]), pd.Series(c, name="c")
 
 
-@pytest.mark.parametrize("kind", [cs.NaiveBayesClassifier, cs.TANClassifier])
+# Means of six tables, of a standard error of up to 0.015; trees lose the more.
+@pytest.mark.parametrize(
+    ("kind", "most"), [(cs.NaiveBayesClassifier, 0.03), (cs.TANClassifier, 0.06)]
+)
 @pytest.mark.parametrize(("n_columns", "tail"), [(20, None), (10, 1.5)])
-def test_numbers_that_say_nothing_lose_little_to_the_class_prior(kind, n_columns, tail):
+def test_numbers_that_say_nothing_lose_little_to_the_class_prior(kind, most, n_columns, tail):
     excess = []
     for seed in range(6):
         X, y = noise(seed, n_columns, tail=tail)
@@ -215,7 +218,7 @@ def test_numbers_that_say_nothing_lose_little_to_the_class_prior(kind, n_columns
         beliefs = classifier.predict_proba(test)[np.arange(500), (truth == "yes").astype(int)]
         best = np.where(truth == "yes", np.log(0.2), np.log(0.8)).mean()
         excess.append(best - np.log(beliefs).mean())
-    assert np.mean(excess) < 0.03
+    assert np.mean(excess) < most
 
 
 def test_a_number_beyond_those_of_training_is_taken_for_the_nearest():
