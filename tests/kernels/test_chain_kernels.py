@@ -32,8 +32,8 @@ def plain_settle(counts, way, s, n_rounds):
             for g in levels[k]:
                 c = s[k] * w[g] * mean[way.up[g]]
                 n[way.up[g]] += np.where(n[g] > 0, c * (psi(c + n[g]) - psi(c)), 0.0)
-        for rows in levels:
-            w[rows] = (n[rows].sum(axis=1) + 1) ** way.rho
+        for rows, rho in zip(levels, way.rho, strict=True):
+            w[rows] = (n[rows].sum(axis=1) + 1) ** rho
             w[rows] /= w[rows].mean()
         mean[0] = (n[0] + 1) / (n[0].sum() + N_STATES)
         for k in (1, 2):
@@ -47,7 +47,7 @@ def plain_settle(counts, way, s, n_rounds):
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_given_concentrations_settle_at_the_fixed_point(rho, order):
     counts, way, s = example(1, rho, order)
-    found = settle(counts, way.up, way.start, rho, s, 500, 1e-13)
+    found = settle(counts, way.up, way.start, way.rho, s, 500, 1e-13)
     for mine, plain in zip(found, plain_settle(counts, way, s, 500), strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)
 
@@ -55,7 +55,7 @@ def test_given_concentrations_settle_at_the_fixed_point(rho, order):
 @pytest.mark.parametrize("rho", [0.0, 1.0])
 def test_an_observation_left_out_is_missed_where_its_path_was(rho):
     counts, way, s = example(2, rho)
-    settled = settle(counts, way.up, way.start, rho, s, 500, 1e-13)
+    settled = settle(counts, way.up, way.start, way.rho, s, 500, 1e-13)
     customers, totals, w, mean = settled
     homes = np.flatnonzero(counts)[:5]
     asked = np.tile(np.arange(counts.size), (len(homes), 1))

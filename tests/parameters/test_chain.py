@@ -11,7 +11,7 @@ from scipy.special import psi
 
 import consilience as cs
 from consilience.errors import InputError, MemoryLimitError
-from consilience.kernels.chain import digamma_rise, fit_order
+from consilience.kernels.chain import digamma_rise, fit_order, settle
 from consilience.parameters import backoff, chain
 from consilience.parameters.chain import HDC
 from consilience.statistics.counts import FIXED_POINT, Counts
@@ -59,7 +59,7 @@ def fit(numbers, order, rho=0.5, *, s=None, n_rounds=5000, tolerance=1e-12):
         numbers.reshape(-1, r),
         way.up,
         way.start,
-        rho,
+        way.rho,
         np.full(n_levels, 4.0),
         np.full(n_levels, 0.1),
         least,
@@ -245,6 +245,17 @@ def test_a_new_source_is_a_blend_of_the_base_and_all_rows_in_orders_that_drop_th
     expected = np.concatenate([seen, np.tensordot(first[:2], blend, axes=1)[None]])
     np.testing.assert_allclose(estimate(counts), expected, atol=1e-12)
     assert 0 < share < 1
+
+
+def test_sources_are_tied_alike_however_many_rows_they_have():
+    for order in ((0, 1), (1, 0)):
+        way = backoff.way_of((3, 2), [backoff.SOURCE, backoff.OTHER_PARENT], order, 1.0)
+        assert way.rho[1:].tolist() == [float(kind != backoff.SOURCE) for kind in way.kinds[1:]]
+    counts = np.array([[1400.0, 600.0], [2, 18], [3, 17]])
+    [fitted] = chain.fitted_chains([family(counts[:, None])], HDC())
+    [way] = fitted.ways
+    *_, weight, _ = settle(counts, way.up, way.start, way.rho, fitted.s[0], 500, 1e-9)
+    np.testing.assert_array_equal(weight, 1.0)
 
 
 def test_a_source_with_one_row_leans_on_what_the_others_say_of_the_parent_state():

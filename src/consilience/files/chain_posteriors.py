@@ -32,7 +32,7 @@ def chain_content(posterior: ChainPosterior) -> dict[str, Any]:
         "ways": [
             {
                 "order": list(one.way.order),
-                "rho": float(one.way.rho),
+                "rho": float(one.way.rho.max()),
                 "shares": [one.share, one.share_unseen],
                 "s": one.s.tolist(),
                 "shapes": one.shapes.tolist(),

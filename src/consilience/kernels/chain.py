@@ -17,7 +17,7 @@ the means:
     n_{l-1,h,x} = \sum_{up(g) = h} c_{gx}\, (\psi(c_{gx} + n_{l,g,x}) - \psi(c_{gx})), \qquad
     m_{l,g,x} = \frac{n_{l,g,x} + c_{gx}}{n_{l,g} + s_l w_{l,g}}
 
-    w_{l,g} \propto (n_{l,g} + 1)^\rho, \qquad
+    w_{l,g} \propto (n_{l,g} + 1)^{\rho_l}, \qquad
     s_l = \frac{\text{shape}_l + \sum_h n_{l-1,h}}
         {\text{rate}_l + \sum_g w_{l,g} (\psi(s_l w_{l,g} + n_{l,g}) - \psi(s_l w_{l,g}))}
 
@@ -98,7 +98,7 @@ def fit_order(
     counts: Floats,
     up: Integers,
     start: Integers,
-    rho: float,
+    rho: Floats,
     shapes: Floats,
     rates: Floats,
     least: Floats,
@@ -116,7 +116,8 @@ def fit_order(
     up, start
         The chain, see the head of the module; shapes (rows of all levels,) and (K + 2,).
     rho
-        A row of total t has the strength (t + 1) ** rho, relative to the mean of its level.
+        By level: a row of total t has the strength (t + 1) ** rho, relative to the mean of its
+        level.
     shapes, rates
         Gamma priors of the concentrations by level (not used for level 0).
     least, most
@@ -178,7 +179,7 @@ def settle(
     counts: Floats,
     up: Integers,
     start: Integers,
-    rho: float,
+    rho: Floats,
     s: Floats,
     n_rounds: int,
     tolerance: float,
@@ -313,7 +314,7 @@ def _average(
     start: Integers,
     rows: Integers,
     ends: Integers,
-    rho: float,
+    rho: Floats,
     floor: float,
 ) -> float:
     """Strengths of some rows, and means of their cells with more customers than ``floor``.
@@ -327,7 +328,7 @@ def _average(
         n_rows = start[level + 1] - start[level]
         total = float(n_rows - (ends[level + 1] - ends[level]))
         for i in range(ends[level], ends[level + 1]):
-            weight[rows[i]] = (totals[rows[i]] + 1.0) ** rho
+            weight[rows[i]] = (totals[rows[i]] + 1.0) ** rho[level]
             total += weight[rows[i]]
         for i in range(ends[level], ends[level + 1]):
             g = rows[i]

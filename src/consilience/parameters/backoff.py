@@ -7,12 +7,12 @@ more than one state. A *way* drops them one after the other and gives each row o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from consilience._typing import Integers
+from consilience._typing import Floats, Integers
 
 __all__ = ["MAIN_PARENT", "OTHER_PARENT", "SOURCE", "Way", "way_of", "with_new_source"]
 
@@ -31,7 +31,8 @@ class Way:
     order
         The axes in the order in which they are dropped.
     rho
-        A row of total t has the weight (t + 1) ** rho, relative to the mean of its level.
+        By level: a row of total t has the weight (t + 1) ** rho, relative to the mean of its level;
+        0 at a level that drops the source, since a large source is no more like the others.
     kinds
         ``kinds[l]`` is the kind of the variable dropped between levels ``l`` and ``l - 1``.
     up, start
@@ -42,7 +43,7 @@ class Way:
 
     sizes: tuple[int, ...]
     order: tuple[int, ...]
-    rho: float
+    rho: Floats
     kinds: Integers
     up: Integers
     start: Integers
@@ -55,7 +56,9 @@ class Way:
 
 
 def way_of(sizes: Sequence[int], kinds: Sequence[int], order: tuple[int, ...], rho: float) -> Way:
-    """The way that drops axes of these sizes and kinds in this order."""
+    """The way that drops axes of these sizes and kinds in this order, with this exponent where a
+    parent is dropped.
+    """
     kept, n_rows, maps = list(range(len(sizes))), [prod(sizes)], []
     for axis in order:
         shape, place = [sizes[other] for other in kept], kept.index(axis)
@@ -68,14 +71,16 @@ def way_of(sizes: Sequence[int], kinds: Sequence[int], order: tuple[int, ...], r
     up = np.concatenate([np.zeros(1, np.int64), *levels])
     by_level = np.array([SOURCE, *(kinds[axis] for axis in reversed(order))], np.int64)
     unseen = _unseen(up, start, by_level, sizes)
-    return Way(tuple(sizes), order, rho, by_level, up, start, unseen)
+    rhos = np.where(by_level == SOURCE, 0.0, float(rho))
+    return Way(tuple(sizes), order, rhos, by_level, up, start, unseen)
 
 
 def with_new_source(way: Way) -> Way:
     """The same way with one source more, the last."""
     kinds = dict(zip(reversed(way.order), way.kinds[1:].tolist(), strict=True))
     sizes = (way.sizes[0] + 1, *way.sizes[1:])
-    return way_of(sizes, [kinds[axis] for axis in range(len(sizes))], way.order, way.rho)
+    more = way_of(sizes, [kinds[axis] for axis in range(len(sizes))], way.order, 0.0)
+    return replace(more, rho=way.rho)
 
 
 def _unseen(up: Integers, start: Integers, kinds: Integers, sizes: Sequence[int]) -> Integers:

@@ -11,7 +11,8 @@ of :math:`V` and level 0 a single row:
     s_l \sim \mathrm{Gamma}(\text{shape}_l, \text{rate}_l)
 
 The weights :math:`w_{l,g}` are proportional to :math:`(n_{l,g} + 1)^\rho`, with :math:`n` the
-customers of a row, and their mean over a level is one. The strengths :math:`s_l` are learned (the
+customers of a row, and their mean over a level is one; where the source is dropped they are equal,
+since a source with more rows is no more like the others. The strengths :math:`s_l` are learned (the
 mode of their logarithms), so the data say how far the sources, and the states of each parent,
 agree. Their prior is wide for a level that drops the source and narrow for one that drops a parent.
 The means follow from expected table counts; ``kernels/chain.py`` has the equations.
@@ -72,7 +73,9 @@ from consilience.statistics.counts import MEMORY_LIMIT, Counts
 __all__ = ["HDC", "FittedChain", "HeldChain", "fitted_chains"]
 
 RHOS = (0.0, 1.0)
-"""Exponents of the weight of a row: how much more a frequent joint state is smoothed."""
+"""Exponents of the weight of a row: how much more a frequent joint state is smoothed. Only levels
+that drop a parent have them.
+"""
 
 MOST_PERMUTED = 3
 """Up to so many variables all back-off orders are fitted."""
@@ -343,7 +346,7 @@ class _Chain:
         ways = [
             way_of(sizes, kinds, order, rho)
             for order in orders
-            for rho in (RHOS if sizes else RHOS[:1])
+            for rho in (RHOS if given else RHOS[:1])
         ]
         return cls(values.reshape(-1, values.shape[-1]), ways)
 
