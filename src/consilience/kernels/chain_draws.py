@@ -35,10 +35,10 @@ import math
 
 import numpy as np
 
-from consilience._typing import Floats, Integers, Words
+from consilience._typing import Bools, Floats, Integers, Words
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["record", "sweep"]
+__all__ = ["draw_tables", "sweep"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -61,6 +61,55 @@ LEAST, MOST = math.log(1e-6), math.log(1e9)
 
 MANY = 1000.0
 """More expected tables than this are drawn from a normal distribution."""
+
+
+@kernel
+def draw_tables(
+    customers: Floats,
+    totals: Floats,
+    phi: Floats,
+    weight: Floats,
+    s: Floats,
+    shapes: Floats,
+    rates: Floats,
+    up: Integers,
+    start: Integers,
+    seen: Integers,
+    ends: Integers,
+    pooled: Floats,
+    is_empty: Bools,
+    pooled_share: float,
+    state: Words,
+    n_sweeps: int,
+    out: Floats,
+) -> None:
+    """Draw the rows of level K again and again into ``out``, some sweeps apart.
+
+    Parameters
+    ----------
+    customers, totals, phi, weight, s, shapes, rates, up, seen, ends, state, n_sweeps
+        As for :func:`sweep`.
+    start
+        Where levels begin.
+    pooled
+        The sums of the counts below each row, in the shape of ``phi``.
+    is_empty
+        Whether each source has no counts; [False] if level K does not drop the source.
+    pooled_share
+        The probability with which the rows of such a source are drawn around those of all sources
+        together instead of the base.
+    out
+        Shape (draws, rows of level K, states).
+    """
+    k = len(s) - 1
+    n_rows = out.shape[1] // len(is_empty)
+    for i in range(len(out)):
+        sweep(customers, totals, phi, weight, s, shapes, rates, up, seen, ends, state, n_sweeps)
+        _record(customers, totals, phi, weight, s, up, start, state, out[i])
+        for f in range(len(is_empty)):
+            if is_empty[f] and _uniform(state) < pooled_share:
+                for g in range(f * n_rows, (f + 1) * n_rows):
+                    _draw_around_all(phi, weight, s, up, start[k] + g, pooled, out[i], g, state)
 
 
 @kernel
@@ -118,8 +167,8 @@ def sweep(
                 _draw_row(customers, phi, weight, s, up, level, seen[i], phi, seen[i], state)
 
 
-@kernel
-def record(
+@inner
+def _record(
     customers: Floats,
     totals: Floats,
     phi: Floats,
@@ -138,6 +187,30 @@ def record(
                 _draw_row(customers, phi, weight, s, up, level, g, phi, g, state)
     for i in range(len(out)):
         _draw_row(customers, phi, weight, s, up, k, start[k] + i, out, i, state)
+
+
+@inner
+def _draw_around_all(
+    phi: Floats,
+    weight: Floats,
+    s: Floats,
+    up: Integers,
+    g: int,
+    pooled: Floats,
+    out: Floats,
+    place: int,
+    state: Words,
+) -> None:
+    """Draw row ``g`` of level K around a draw of the row of all sources together."""
+    k, h, r = len(s) - 1, up[g], out.shape[1]
+    for x in range(r):
+        above = s[k - 1] * phi[up[h], x] if k > 1 else 1.0
+        out[place, x] = _log_gamma(max(pooled[h, x] + above, SMALLEST), state)
+    _normalize(out, place)
+    for x in range(r):
+        c = s[k] * weight[g] * out[place, x]
+        out[place, x] = _log_gamma(max(c, SMALLEST), state)
+    _normalize(out, place)
 
 
 @inner
