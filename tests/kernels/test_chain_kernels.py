@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from consilience.kernels.chain import leave_out, settle
+from consilience.kernels.chain import leave_out, settle, settle_from
 from consilience.parameters import backoff
 
 SIZES, N_STATES = (2, 3), 4
@@ -50,6 +50,16 @@ def test_given_concentrations_settle_at_the_fixed_point(rho, order):
     found = settle(counts, way.up, way.start, way.rho, s, 500, 1e-13)
     for mine, plain in zip(found, plain_settle(counts, way, s, 500), strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-9, atol=1e-9)
+
+
+def test_where_rows_begin_does_not_matter_to_where_they_settle():
+    counts, way, s = example(1, 1.0)
+    other = np.random.default_rng(7).poisson(3.0, counts.shape).astype(float)
+    *_, weight, mean = settle(other, way.up, way.start, way.rho, s, 500, 1e-13)
+    found = settle_from(counts, way.up, way.start, way.rho, s, mean, weight, 500, 1e-13)
+    wanted = settle(counts, way.up, way.start, way.rho, s, 500, 1e-13)
+    for mine, cold in zip((*found, weight, mean), wanted, strict=True):
+        np.testing.assert_allclose(mine, cold, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("rho", [0.0, 1.0])

@@ -11,7 +11,7 @@ from scipy.special import psi
 
 import consilience as cs
 from consilience.errors import InputError, MemoryLimitError
-from consilience.kernels.chain import digamma_rise, fit_order, settle
+from consilience.kernels.chain import begin, digamma_rise, fit_order, settle
 from consilience.parameters import backoff, chain
 from consilience.parameters.chain import HDC
 from consilience.statistics.counts import FIXED_POINT, Counts
@@ -55,8 +55,10 @@ def fit(numbers, order, rho=0.5, *, s=None, n_rounds=5000, tolerance=1e-12):
     n_levels = len(sizes) + 1
     least = np.full(n_levels, 1e-3) if s is None else np.array([1.0, *s])
     most = np.full(n_levels, 1e6) if s is None else least
-    found, mean, left_out = fit_order(
-        numbers.reshape(-1, r),
+    first, rows = np.full(n_levels, 5.0), numbers.reshape(-1, r)
+    mean, weight = begin(rows, way.up, way.start, way.rho, first)
+    found, left_out = fit_order(
+        rows,
         way.up,
         way.start,
         way.rho,
@@ -64,7 +66,9 @@ def fit(numbers, order, rho=0.5, *, s=None, n_rounds=5000, tolerance=1e-12):
         np.full(n_levels, 0.1),
         least,
         most,
-        np.full(n_levels, 5.0),
+        first,
+        mean,
+        weight,
         n_rounds,
         tolerance,
     )

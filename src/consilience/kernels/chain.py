@@ -39,7 +39,15 @@ import numpy as np
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["digamma_rise", "fit_order", "leave_out", "place", "settle"]
+__all__ = [
+    "begin",
+    "digamma_rise",
+    "fit_order",
+    "leave_out",
+    "place",
+    "settle",
+    "settle_from",
+]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -104,10 +112,12 @@ def fit_order(
     least: Floats,
     most: Floats,
     first: Floats,
+    mean: Floats,
+    weight: Floats,
     n_rounds: int,
     tolerance: float,
-) -> tuple[Floats, Floats, Floats]:
-    """Concentrations, means of the rows of all levels, and leave-one-out predictions.
+) -> tuple[Floats, Floats]:
+    """Concentrations and leave-one-out predictions; means and strengths of all rows in place.
 
     Parameters
     ----------
@@ -124,28 +134,24 @@ def fit_order(
         Where the concentration of each level is cut off; equal where it is fixed.
     first
         The concentration that each level starts from.
+    mean, weight
+        Means and strengths of the rows of all levels to start from (:func:`begin`, or a fit under
+        other priors), shapes (rows of all levels, states) and (rows of all levels,); overwritten by
+        those found.
     n_rounds, tolerance
         At most so many rounds, until no mean and no log concentration changes by more.
 
     Returns
     -------
-    s, mean, left_out
-        Shapes (K + 1,), (rows of all levels, states) and that of ``counts``; ``left_out`` is one
-        where no count is.
+    s, left_out
+        Shapes (K + 1,) and that of ``counts``; ``left_out`` is one where no count is.
     """
     n_levels, r = len(start) - 1, counts.shape[1]
     s = np.zeros(n_levels)
     for level in range(n_levels):
         s[level] = min(max(first[level], least[level]), most[level])
-    customers, mean = np.zeros((len(up), r)), np.zeros((len(up), r))
-    totals, weight = np.zeros(len(up)), np.zeros(len(up))
-    every = np.zeros(len(up), np.int64)
-    for g in range(len(up)):
-        every[g], weight[g] = g, 1.0
-        for x in range(r):
-            mean[g, x] = 1.0 / r
+    customers, totals, every = np.zeros((len(up), r)), np.zeros(len(up)), np.arange(len(up))
     seen, ends = place(counts, up, start, customers, totals)
-    _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
     for _ in range(n_rounds):
         _seat(customers, totals, mean, weight, s, up, seen, ends)
         change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
@@ -171,7 +177,20 @@ def fit_order(
         if change <= tolerance:
             break
     _average(customers, totals, mean, weight, s, up, start, every, start, rho, -1.0)
-    return s, mean, _left_out(customers, totals, mean, weight, s, up, start)
+    return s, _left_out(customers, totals, mean, weight, s, up, start)
+
+
+@kernel
+def begin(
+    counts: Floats, up: Integers, start: Integers, rho: Floats, s: Floats
+) -> tuple[Floats, Floats]:
+    """Means and strengths of all rows to start from: as if every customer had a table."""
+    r = counts.shape[1]
+    customers, mean = np.zeros((len(up), r)), np.full((len(up), r), 1.0 / r)
+    totals, weight = np.zeros(len(up)), np.ones(len(up))
+    seen, ends = place(counts, up, start, customers, totals)
+    _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
+    return mean, weight
 
 
 @kernel
@@ -189,18 +208,35 @@ def settle(
     Shapes (rows of all levels, states), (rows of all levels,) twice, and that of the customers;
     arguments as for :func:`fit_order`.
     """
-    r = counts.shape[1]
-    customers, mean = np.zeros((len(up), r)), np.full((len(up), r), 1.0 / r)
-    totals, weight, every = np.zeros(len(up)), np.ones(len(up)), np.arange(len(up))
+    mean, weight = begin(counts, up, start, rho, s)
+    customers, totals = settle_from(counts, up, start, rho, s, mean, weight, n_rounds, tolerance)
+    return customers, totals, weight, mean
+
+
+@kernel
+def settle_from(
+    counts: Floats,
+    up: Integers,
+    start: Integers,
+    rho: Floats,
+    s: Floats,
+    mean: Floats,
+    weight: Floats,
+    n_rounds: int,
+    tolerance: float,
+) -> tuple[Floats, Floats]:
+    """Customers and their totals under given concentrations; means and strengths in place, from
+    those of other counts, say.
+    """
+    customers, totals = np.zeros(mean.shape), np.zeros(len(up))
     seen, ends = place(counts, up, start, customers, totals)
-    _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
     for _ in range(n_rounds):
         _seat(customers, totals, mean, weight, s, up, seen, ends)
         change = _average(customers, totals, mean, weight, s, up, start, seen, ends, rho, 0.0)
         if change <= tolerance:
             break
-    _average(customers, totals, mean, weight, s, up, start, every, start, rho, -1.0)
-    return customers, totals, weight, mean
+    _average(customers, totals, mean, weight, s, up, start, np.arange(len(up)), start, rho, -1.0)
+    return customers, totals
 
 
 @kernel

@@ -51,7 +51,7 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical, Posterior
 from consilience.errors import InputError
-from consilience.kernels.chain import fit_order, settle
+from consilience.kernels.chain import begin, fit_order, settle, settle_from
 from consilience.parameters.backoff import (
     MAIN_PARENT,
     OTHER_PARENT,
@@ -83,7 +83,9 @@ MOST_PERMUTED = 3
 LEAST_WEIGHT = 0.01
 """Fits of less weight are left out of the average."""
 
-SHARING_ROUNDS = 3
+SHARING_TOLERANCES = (1e-3, 1e-3, TOLERANCE)
+"""Of the rounds in which families share the prior: the first ones only show where it goes."""
+
 LEAST_GAIN = 5.0
 """Nats by which sharing the prior of the strengths must predict better to be kept."""
 
@@ -208,9 +210,11 @@ class FittedChain:
 
     def weighted(self, way: int, mean: Floats) -> Floats:
         """What the means of a way add to the rows, in the shape of ``means``."""
+        seen = mean[self.ways[way].start[-2] :]
+        if self.source is None:
+            return self.shares[way, 0] * seen
         base, together = guesses(self.rows, self.ways[way], self.s[way], mean)
         unseen = base + self.pooled_share * (together - base)
-        seen = mean[self.ways[way].start[-2] :]
         return np.concatenate([self.row_shares(way) * seen, self.shares[way, 1] * unseen])
 
     def posterior(self) -> ChainPosterior:
@@ -225,12 +229,23 @@ class FittedChain:
         n_sources = 0 if self.source is None else self.source.n_states - 1
         return ChainPosterior(self.rows, n_sources, tuple(ways), shape, self.pooled_share)
 
-    def settled(self, counts: Counts) -> FittedChain:
-        """The same ways, shares and strengths with the means of other counts of the family."""
+    def begun(self) -> list[tuple[Floats, Floats]]:
+        """Means and weights of all rows of each way, from which other counts can settle."""
+        found = []
+        for way, s in zip(self.ways, self.s, strict=True):
+            rows = settle(self.rows, way.up, way.start, way.rho, s, FIT_ROUNDS, TOLERANCE)
+            found.append((rows[3], rows[2]))
+        return found
+
+    def settled(self, counts: Counts, begun: Sequence[tuple[Floats, Floats]]) -> FittedChain:
+        """The same ways, shares and strengths with the means of other counts of the family, which
+        settle from where those of a fit began (:meth:`begun`).
+        """
         rows = counts.to_dense().values.reshape(self.rows.shape)
         means = np.zeros_like(self.means)
         for i, (way, s) in enumerate(zip(self.ways, self.s, strict=True)):
-            *_, mean = settle(rows, way.up, way.start, way.rho, s, FIT_ROUNDS, TOLERANCE)
+            mean, weight = (array.copy() for array in begun[i])
+            settle_from(rows, way.up, way.start, way.rho, s, mean, weight, FIT_ROUNDS, TOLERANCE)
             means += self.weighted(i, mean)
         return replace(self, counts=counts, rows=rows, means=means)
 
@@ -257,10 +272,11 @@ def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
     kept_ways = [_kept_ways(*pair) for pair in zip(chains, every, strict=True)]
     chains, alone = [chain for chain, _ in kept_ways], [average for _, average in kept_ways]
     shared = alone
-    for _ in range(SHARING_ROUNDS):
+    for tolerance in SHARING_TOLERANCES:
         priors = _shared_priors(chains, shared, priors)
         shared = [
-            _averaged(chain, priors, last) for chain, last in zip(chains, shared, strict=True)
+            _averaged(chain, priors, last, tolerance)
+            for chain, last in zip(chains, shared, strict=True)
         ]
     gain = sum(average.score for average in shared) - sum(average.score for average in alone)
     kept, priors = (shared, priors) if gain > LEAST_GAIN else (alone, own)
@@ -280,27 +296,32 @@ class HeldChain:
     ----------
     choice
         The chain.
-    fitted
-        The fits of all families, by child.
+    fitted, begun
+        The fits of all families by child, and from where their means settle.
     """
 
     choice: HDC
     fitted: Mapping[str, FittedChain]
+    begun: Mapping[str, list[tuple[Floats, Floats]]]
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
 
     @classmethod
     def of(cls, choice: HDC, families: Sequence[Counts]) -> HeldChain:
         """The chain fitted to these counts."""
-        fitted = fitted_chains(families, choice)
-        return cls(choice, {one.counts.child.name: one for one in fitted})
+        fitted = {one.counts.child.name: one for one in fitted_chains(families, choice)}
+        return cls(choice, fitted, {name: one.begun() for name, one in fitted.items()})
 
     def __repr__(self) -> str:
         return repr(self.choice)
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family."""
-        anew = [self.fitted[counts.child.name].settled(counts) for counts in families]
+        names = [counts.child.name for counts in families]
+        anew = [
+            self.fitted[name].settled(counts, self.begun[name])
+            for name, counts in zip(names, families, strict=True)
+        ]
         return [fitted.local(fitted.means, fitted.posterior()) for fitted in anew]
 
 
@@ -425,7 +446,9 @@ def _orders(source: list[int], parents: list[int]) -> Iterator[tuple[int, ...]]:
             yield (*parents[:place], *source, *parents[place:])
 
 
-def _averaged(chain: _Chain, priors: Priors, last: _Average | None = None) -> _Average:
+def _averaged(
+    chain: _Chain, priors: Priors, last: _Average | None = None, tolerance: float = TOLERANCE
+) -> _Average:
     """All ways fitted and averaged, weighted by how well each predicts what is left out.
 
     With the average under other priors, the fits start from its strengths.
@@ -433,7 +456,7 @@ def _averaged(chain: _Chain, priors: Priors, last: _Average | None = None) -> _A
     strengths, tables, unseen, predictions = [], [], [], []
     for i, way in enumerate(chain.ways):
         first = np.full(len(way.kinds), FIRST_S) if last is None else last.s[i]
-        s, mean, left_out = _fitted(chain, way, priors, first)
+        s, mean, left_out = _fitted(chain, way, priors, first, tolerance)
         strengths.append(s)
         tables.append(mean[way.start[-2] :])
         unseen.append(guesses(chain.rows, way, s, mean))
@@ -472,10 +495,11 @@ def _weights(scores: Floats) -> Floats:
 
 
 def _fitted(
-    chain: _Chain, way: Way, priors: Priors, first: Floats
+    chain: _Chain, way: Way, priors: Priors, first: Floats, tolerance: float = TOLERANCE
 ) -> tuple[Floats, Floats, Floats]:
     least, most = np.full(len(way.kinds), LEAST_S), np.full(len(way.kinds), MOST_S)
-    return fit_order(
+    mean, weight = begin(chain.rows, way.up, way.start, way.rho, first)
+    s, left_out = fit_order(
         chain.rows,
         way.up,
         way.start,
@@ -485,9 +509,12 @@ def _fitted(
         least,
         most,
         first,
+        mean,
+        weight,
         FIT_ROUNDS,
-        TOLERANCE,
+        tolerance,
     )
+    return s, mean, left_out
 
 
 def _log_predictive(chain: _Chain, left_out: Floats) -> float:
