@@ -229,6 +229,24 @@ def test_draws_of_large_tables_are_not_kept(net, monkeypatch):
     assert not net["x"].posterior._kept
 
 
+@pytest.mark.parametrize("prior", [cs.Gamma(1e-50, 1e50), cs.Gamma(1e50, 1e-50)], ids=repr)
+def test_the_most_extreme_priors_come_back_from_a_file(prior, tmp_path):
+    frame = {name: cells * 4 for name, cells in FRAME.items()}
+    net = cs.fit(DAG, cs.read(frame, source="f"), cs.HDC(parents=prior, sources=prior))
+    cs.save(net, tmp_path / "net.json")
+    again = cs.load(tmp_path / "net.json")
+    np.testing.assert_array_equal(again["x"].table, net["x"].table)
+
+
+@pytest.mark.parametrize(("shape", "rate"), [(1e-300, 1.0), (1.0, 1e300), (1.0, 1e-60)])
+def test_priors_that_no_file_could_keep_are_refused(shape, rate):
+    name, value = ("rate", rate) if shape == 1.0 else ("shape", shape)
+    with pytest.raises(InputError, match=f"Gamma: {name} must lie between 1e-50 and 1e.50") as told:
+        cs.Gamma(shape, rate)
+    assert told.value.culprits["parameter"] == name
+    assert repr(value) in str(told.value)
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
 def test_the_level_of_an_interval_lies_between_zero_and_one(net, level):
     with pytest.raises(InputError, match="level must lie between 0 and 1"):

@@ -12,6 +12,7 @@ from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.errors import InputError
 
 __all__ = [
     "AMONG_PARENT_STATES",
@@ -28,6 +29,7 @@ NEGLIGIBLE = 32.0  # nats below the largest value of an integrand: a share of 1e
 N_COARSE = 13
 N_FINE = 41
 WIDEST_STEP = 0.4  # of log s; the trapezoid rule then errs by 1e-10 for a Gamma density
+LEAST, MOST = 1e-50, 1e50  # of shapes and rates; what becomes of them can be kept in files
 LEAST_LOG = -30.0  # a smaller s than this is as good as zero
 
 
@@ -44,7 +46,7 @@ class PerState:
 @dataclass(frozen=True, slots=True)
 class Gamma:
     """A strength learned from the data under a Gamma(shape, rate) prior, whose mean is shape /
-    rate.
+    rate; both lie between 1e-50 and 1e50.
     """
 
     shape: float
@@ -52,6 +54,12 @@ class Gamma:
 
     def __post_init__(self) -> None:
         _check.positive("Gamma", shape=self.shape, rate=self.rate)
+        for name, value in (("shape", self.shape), ("rate", self.rate)):
+            if not LEAST <= value <= MOST:
+                raise InputError(
+                    f"Gamma: {name} must lie between {LEAST:g} and {MOST:g}, got {value!r}.",
+                    parameter=name,
+                )
 
 
 Strength: TypeAlias = float | PerState | Gamma
