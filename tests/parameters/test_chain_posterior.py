@@ -149,6 +149,15 @@ def test_a_new_source_is_like_a_source_or_like_a_row():
     assert mixed.var() == pytest.approx(within + 0.75 * 0.25 * apart**2, rel=0.06)
 
 
+def test_all_rows_together_say_no_more_than_the_sources_that_gave_them():
+    alike, apart = np.array([[30, 70]] * 5), np.array([[600, 1400], *[[6, 14]] * 4])
+    few, many = (
+        posterior(counts, (0,), has_source=True, pooled_share=1.0) for counts in (apart, alike)
+    )
+    found = [begun(one)._n_alike[0] for one in (few, many)]
+    np.testing.assert_allclose(found, [2080**2 / (2000**2 + 4 * 20**2), 5.0])
+
+
 def test_intervals_of_a_new_source_are_wide_where_sizes_differ():
     # Coverage of 90 % intervals over 60 data sets; the exact hierarchy has about 0.8 here.
     rng, sizes, covered = np.random.default_rng(8), np.array([2000, 20, 20, 20, 20]), 0

@@ -77,6 +77,7 @@ def draw_tables(
     seen: Integers,
     ends: Integers,
     pooled: Floats,
+    n_alike: Floats,
     is_empty: Bools,
     pooled_share: float,
     state: Words,
@@ -93,6 +94,9 @@ def draw_tables(
         Where levels begin.
     pooled
         The sums of the counts below each row, in the shape of ``phi``.
+    n_alike
+        How many sources of equal size would say as much of a row of level K - 1; one number for
+        each row of all levels.
     is_empty
         Whether each source has no counts; [False] if level K does not drop the source.
     pooled_share
@@ -109,7 +113,9 @@ def draw_tables(
         for f in range(len(is_empty)):
             if is_empty[f] and _uniform(state) < pooled_share:
                 for g in range(f * n_rows, (f + 1) * n_rows):
-                    _draw_around_all(phi, weight, s, up, start[k] + g, pooled, out[i], g, state)
+                    _draw_around_all(
+                        phi, weight, s, up, start[k] + g, pooled, n_alike, out[i], g, state
+                    )
 
 
 @kernel
@@ -197,15 +203,24 @@ def _draw_around_all(
     up: Integers,
     g: int,
     pooled: Floats,
+    n_alike: Floats,
     out: Floats,
     place: int,
     state: Words,
 ) -> None:
-    """Draw row ``g`` of level K around a draw of the row of all sources together."""
+    """Draw row ``g`` of level K around a draw of the row of all sources together.
+
+    Sources differ, so their rows say no more of it than ``n_alike`` draws around it do.
+    """
     k, h, r = len(s) - 1, up[g], out.shape[1]
+    total = s[k - 1] if k > 1 else float(r)
+    for x in range(r):
+        total += pooled[h, x]
+    most = s[k] * max(n_alike[h], 1.0)
+    share = most / (most + total)
     for x in range(r):
         above = s[k - 1] * phi[up[h], x] if k > 1 else 1.0
-        out[place, x] = _log_gamma(max(pooled[h, x] + above, SMALLEST), state)
+        out[place, x] = _log_gamma(max(share * (pooled[h, x] + above), SMALLEST), state)
     _normalize(out, place)
     for x in range(r):
         c = s[k] * weight[g] * out[place, x]

@@ -13,8 +13,10 @@ parents. (By the first way alone intervals are sound where sources differ in wha
 means of draws predict new sources worse; by the second alone it is the other way round.) There its
 rows are drawn around the base, or with the probability ``pooled_share`` around a draw of the rows
 of all sources together (``small_sources.py``): a source drawn at random, or that of a row drawn at
-random. Their blend, which is the mean, would be too sure of itself as a center. A source with few
-rows lies between.
+random. Their blend, which is the mean, would be too sure of itself as a center; and where one
+source has most rows, all rows together say little more than that source does of the others, so
+that draw is no closer than the mean of :math:`(\sum_f N_f)^2 / \sum_f N_f^2` sources. A source with
+few rows lies between.
 """
 
 from __future__ import annotations
@@ -231,6 +233,7 @@ class _Sweeps:
             self._seen,
             self._ends,
             self._pooled,
+            self._n_alike,
             self._is_empty,
             self._posterior.pooled_share,
             self._state,
@@ -250,6 +253,7 @@ class _Sweeps:
         self._pooled, unused = np.zeros_like(customers), np.zeros_like(totals)
         counts = customers[way.start[-2] :].copy()
         self._seen, self._ends = place(counts, way.up, way.start, self._pooled, unused)
+        self._n_alike = _number_alike(counts, way)
         by_source = counts.reshape(way.sizes[0] if way.drops_source_first else 1, -1)
         self._is_empty = np.asarray(way.drops_source_first & ~by_source.any(axis=1))
         self._state = rng.integers(0, 1 << 63, 1).astype(np.uint64)
@@ -278,6 +282,18 @@ def _spread(array: Floats, old: Way, new: Way) -> Floats:
     found = np.zeros((len(new.up), *array.shape[1:]))
     for first, begin, end in zip(new.start, old.start, old.start[1:], strict=False):
         found[first : first + end - begin] = array[begin:end]
+    return found
+
+
+def _number_alike(counts: Floats, way: Way) -> Floats:
+    """For the rows of level K - 1 the number of sources of equal size whose mean varies as much
+    (Kish 1965): the squared sum of rows by the sum of squares; 0 for other rows.
+    """
+    found = np.zeros(len(way.up))
+    if way.drops_source_first:
+        n = counts.sum(axis=1).reshape(way.sizes[0], -1)
+        squares = np.maximum((n**2).sum(axis=0), np.finfo(float).tiny)
+        found[way.unseen] = n.sum(axis=0) ** 2 / squares
     return found
 
 
