@@ -5,7 +5,8 @@
 - ``sources``: held-out log-likelihood of a row in tables of many sources, five folds over rows
   (a row of a source seen) and five over sources (a row of a source never seen)
 - ``hospitals``: 2 to 160 hospitals of 1,000 rows with exactly 1 % ill: what a new one has
-- ``new-source-coverage``: do 90 % intervals of a new source's probability cover it?
+- ``new-source-coverage``: do 90 % intervals of a new source's probability cover it, with sources
+  of one size and of very different ones?
 - ``losses``: nats a row that the fitted true graph loses, one source, by the number of rows
 - ``coverage``: do 90 % intervals of table entries cover them, if tables are drawn from the chain?
 - ``times``: seconds of CPU
@@ -72,6 +73,8 @@ HOSPITALS = (2, 4, 10, 40, 160)
 N_SOURCES = (5, 20, 100)
 STRENGTHS = (3.0, 10.0, 30.0, 100.0)
 BASE, ROWS_A_SOURCE = 0.3, 200
+UNEQUAL = (2_000, 20, 20, 20, 20)
+"""Rows of sources whose sizes differ, at the same base and strengths; HDMCS() is the bar."""
 BATCH = 50
 """Simulations in a cell of the studies of coverage."""
 
@@ -108,6 +111,12 @@ class NewSource:
     """A strength of zero is drawn from the prior, and so is the base."""
 
     n_sources: int
+    strength: float
+    batch: int
+
+
+@dataclass(frozen=True)
+class UnequalSources:
     strength: float
     batch: int
 
@@ -217,7 +226,21 @@ def new_source_coverage(
     rows = run(
         path, keys, work, processes=processes, title="new-source-coverage", settings=settings
     )
-    _tell(out / "new-source-coverage.md", report.new_source_coverage(rows, str(gamma)))
+    unequal = [
+        UnequalSources(strength, batch)
+        for strength in STRENGTHS
+        for batch in range(-(-repeats // BATCH))
+    ]
+    beside = run(
+        out / "unequal-sources.jsonl",
+        unequal,
+        covered_by_both,
+        processes=processes,
+        title="unequal sources",
+        settings={"default": _default(), "sizes": UNEQUAL, "bar": repr(cs.HDMCS())},
+    )
+    text = report.new_source_coverage(rows, str(gamma)) + report.unequal_sources(beside, UNEQUAL)
+    _tell(out / "new-source-coverage.md", text)
 
 
 def covered_sources(key: NewSource, *, prior: cs.Gamma) -> Row:
@@ -229,11 +252,37 @@ def covered_sources(key: NewSource, *, prior: cs.Gamma) -> Row:
         base = BASE if key.strength else rng.uniform()
         shares = rng.beta(strength * base, strength * (1 - base), size=key.n_sources + 1)
         table = data.source_rows(shares[:-1], ROWS_A_SOURCE, rng)
-        net = cs.fit(cs.DAG(nodes=[data.CHILD]), table)
-        low, high = _intervals(net, data.CHILD)
-        covered += bool(low[-1, 1] <= shares[-1] <= high[-1, 1])
-        width += float(high[-1, 1] - low[-1, 1])
+        low, high = _new_source(table)
+        covered += low <= shares[-1] <= high
+        width += high - low
     return {"n": BATCH, "covered": covered, "width": width}
+
+
+def covered_by_both(key: UnequalSources) -> list[Row]:
+    """For each simulation whether the intervals of the default and of HDMCS() have the source."""
+    rng = np.random.default_rng([6, int(key.strength), key.batch])
+    a, b = key.strength * BASE, key.strength * (1 - BASE)
+    found = []
+    for _ in range(BATCH):
+        shares = rng.beta(a, b, size=len(UNEQUAL) + 1)
+        table = data.source_rows(shares[:-1], np.array(UNEQUAL), rng)
+        (low, high), (least, most) = _new_source(table), _new_source(table, cs.HDMCS())
+        found.append(
+            {
+                "covered": low <= shares[-1] <= high,
+                "width": high - low,
+                "exact": least <= shares[-1] <= most,
+                "exact_width": most - least,
+            }
+        )
+    return found
+
+
+def _new_source(table: cs.Table, estimator: Any = None) -> tuple[float, float]:
+    """The interval of a new source's probability."""
+    net = cs.fit(cs.DAG(nodes=[data.CHILD]), table, estimator)
+    low, high = _intervals(net, data.CHILD)
+    return float(low[-1, 1]), float(high[-1, 1])
 
 
 @main.command()

@@ -44,7 +44,7 @@ import pandas as pd
 import preparation
 
 import consilience as cs
-from consilience._typing import Floats
+from consilience._typing import Floats, Integers
 from consilience.data.variable import NEW_SOURCE
 
 __all__ = [
@@ -268,7 +268,7 @@ def drawn_chain(
     return table
 
 
-def source_rows(shares: Floats, n_rows: int, rng: np.random.Generator) -> cs.Table:
+def source_rows(shares: Floats, n_rows: int | Integers, rng: np.random.Generator) -> cs.Table:
     """A binary column ``x``: in each source so many rows, yes with the probability of its own."""
     source = _source(len(shares))
     yes = rng.binomial(n_rows, shares)

@@ -25,6 +25,7 @@ __all__ = [
     "new_source_coverage",
     "sources",
     "times",
+    "unequal_sources",
 ]
 
 Row = Mapping[str, Any]
@@ -171,6 +172,32 @@ def new_source_coverage(rows: Sequence[Row], prior: str) -> str:
             "Bars: 87 to 93 % from the prior; at least 76, 84, 84 % at fixed strengths.\n",
             _markdown(["strength", *heads], table),
             _bar("coverage of a new source", all(verdicts)),
+            "",
+        ]
+    )
+
+
+def unequal_sources(rows: Sequence[Row], sizes: Sequence[int]) -> str:
+    """Coverage of a new source's intervals where sizes differ, beside the exact hierarchy."""
+    table, verdicts = [], []
+    for strength in _values(rows, "strength"):
+        chosen = _where(rows, strength=strength)
+        line = [f"{strength:g}"]
+        for covered, width in (("covered", "width"), ("exact", "exact_width")):
+            mean, error = mean_and_error(float(row[covered]) for row in chosen)
+            wide = np.mean([row[width] for row in chosen])
+            line.append(f"{mean:.1%} ± {error:.1%} ({wide:.3f})")
+        difference, error = paired(
+            [float(row["covered"]) for row in chosen], [float(row["exact"]) for row in chosen]
+        )
+        verdicts.append(difference >= -2 * error)
+        table.append([*line, f"{difference:+.1%} ± {error:.1%}", _met(verdicts[-1])])
+    return "\n".join(
+        [
+            f"## The same with sources of {', '.join(map(str, sizes))} rows\n",
+            "Bar: no worse than the exact HDMCS() by more than two standard errors.\n",
+            _markdown(["strength", DEFAULT, "HDMCS()", "difference", ""], table),
+            _bar("coverage of a new source beside unequal ones", all(verdicts)),
             "",
         ]
     )
