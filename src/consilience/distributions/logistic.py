@@ -119,6 +119,16 @@ class Logistic:
         linear -= linear.max(axis=1, keepdims=True)
         return np.asarray(linear - np.log(np.exp(linear).sum(axis=1, keepdims=True)))
 
+    def log_tables(self, values: Floats) -> Floats:
+        """Logarithm of the table that known continuous parents leave of each row.
+
+        Shape (rows, states of each discrete parent..., states of the child), of values of shape
+        (rows, continuous parents).
+        """
+        linear = self.intercept + np.tensordot(values, self.coefficients, axes=(1, -1))
+        linear -= linear.max(axis=-1, keepdims=True)
+        return np.asarray(linear - np.log(np.exp(linear).sum(axis=-1, keepdims=True)))
+
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 

@@ -31,6 +31,7 @@ from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.inference.beliefs import belief, log_evidence
 from consilience.inference.choices import Exact, exact_of
+from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.evidence import Evidence, Scope, names_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
@@ -188,7 +189,9 @@ class _Rows:
         }
         log = self._batch.beliefs(scopes)[self._ranks]
         is_alone = self._alone(log)
-        _refuse_impossible_rows(places, (log + sets.log_scale == -np.inf) & ~is_alone, target)
+        so_that = f", so that {target!r} has no mean given it"
+        is_impossible = (log + sets.log_scale == -np.inf) & ~is_alone
+        refuse_impossible_rows(places, is_impossible, so_that)
         answer = np.zeros((n_rows, 2))
         for rows, one in sets.asked:
             weights = _weights(scopes, one.free, self._ranks[rows])
@@ -200,7 +203,7 @@ class _Rows:
             try:
                 answer[row] = self._estimated(target, int(row))
             except ImpossibleEvidenceError:
-                _refuse_impossible_rows(places, np.arange(n_rows) == row, target)
+                refuse_impossible_rows(places, np.arange(n_rows) == row, so_that)
         return answer
 
     def _alone(self, log: Floats) -> Bools:
@@ -242,16 +245,6 @@ def _weights(beliefs: Mapping[Scope, Floats], names: Scope, rows: Integers) -> F
     kept = [name for name in scope if name in names]
     found = beliefs[scope][..., rows].sum(axis=others)
     return found.transpose(-1, *(kept.index(name) for name in names)).reshape(len(rows), -1)
-
-
-def _refuse_impossible_rows(places: Integers, is_impossible: Bools, target: str) -> None:
-    if is_impossible.any():
-        row = int(places[is_impossible].min()) + 1
-        raise ImpossibleEvidenceError(
-            f"row {row} has probability zero under the network, so that {target!r} has no mean "
-            "given it.",
-            row=row,
-        )
 
 
 def check_columns(net: Network, table: Table, not_needed: Collection[str]) -> None:

@@ -22,14 +22,15 @@ import numpy.typing as npt
 from consilience import _check
 from consilience._typing import Bools, Column, Floats, Integers
 from consilience.data.table import Table
-from consilience.errors import ImpossibleEvidenceError, InputError
+from consilience.errors import InputError
 from consilience.inference.batch import network_columns
+from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.draws import draw_given
 from consilience.inference.evidence import Evidence
 from consilience.inference.gaussian import Conditional, components, condition
 from consilience.inference.groups import Batch
 from consilience.inference.junction import compiled
-from consilience.inference.rows import Rows, rows_of
+from consilience.inference.rows import Rows, alike, rows_of
 from consilience.inference.sets import RowSets, sets_of_rows
 from consilience.inference.solving import best_states
 from consilience.inference.traceback import best_rows, draw_rows, expand_rows
@@ -184,7 +185,7 @@ def _fill_states(
     """Fill in the missing states of some rows."""
     names = [name for name in net.variables if name not in net.regressions]
     likelihoods = {scope: one[..., rows] for scope, one in sets.likelihoods.items()}
-    _refuse(numbers[rows], np.isneginf(sets.log_scale[rows]))
+    refuse_impossible_rows(numbers[rows], np.isneginf(sets.log_scale[rows]))
     if not names or not rows.size:
         return
     tree = compiled(net, tuple(likelihoods), memory_limit=memory_limit)
@@ -199,12 +200,6 @@ def _fill_states(
         found = draw_rows(batch, np.arange(len(rows)), rng, numbers[rows])
     for v, name in enumerate(names):
         columns[name][rows] = found[:, v]
-
-
-def _refuse(numbers: Integers, is_impossible: Bools) -> None:
-    if is_impossible.any():
-        row = int(numbers[is_impossible].min()) + 1
-        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
 
 
 def _fill_values(
@@ -237,11 +232,11 @@ def _hidden_parts(
     for part in components(net, list(net.regressions), known):
         hidden = [name for name in part.nodes if name not in known]
         if hidden:
-            alike = Rows(
+            same = Rows(
                 {name: columns[name][where].astype(np.int64) for name in part.discrete},
                 {name: columns[name][where] for name in known},
             )
-            yield condition(net, part, alike, hidden, memory_limit=memory_limit), where
+            yield condition(net, part, same, hidden, memory_limit=memory_limit), where
 
 
 def _patterns(
@@ -252,11 +247,11 @@ def _patterns(
     if not names or not rows.size:
         return
     is_known = np.stack([~np.isnan(columns[name][rows]) for name in names], axis=1)
-    patterns, rank = np.unique(is_known, axis=0, return_inverse=True)
-    for k, pattern in enumerate(patterns):
+    for places in alike(is_known):
+        pattern = is_known[places[0]]
         if not pattern.all():
             known = tuple(n for n, is_one in zip(names, pattern, strict=True) if is_one)
-            yield rows[rank.ravel() == k], known
+            yield rows[places], known
 
 
 def _fill_alone(
@@ -277,9 +272,8 @@ def _fill_alone(
         drawn = draw_given(net, evidence, 1, rng, memory_limit=memory_limit)
         found = None if drawn is None else {name: column[0] for name, column in drawn.items()}
     if found is None:
-        raise ImpossibleEvidenceError(
-            f"row {number} has probability zero under the network.", row=number
-        )
+        refuse_impossible_rows(np.array([number - 1]), np.ones(1, bool))
+        return
     for name, value in found.items():
         if name not in known and name not in values:
             columns[name][row] = value

@@ -6,13 +6,14 @@ from itertools import combinations
 from typing import NoReturn
 
 from consilience import _check
+from consilience._typing import Bools, Integers
 from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.evidence import Evidence
 from consilience.inference.rows import rows_of
 from consilience.inference.solving import families_of, is_possible
 from consilience.network.network import Network
 
-__all__ = ["refuse_impossible"]
+__all__ = ["refuse_impossible", "refuse_impossible_rows"]
 
 MOST_PAIRS = 300  # queries that are spent on finding a smallest conflict
 MOST_DELETIONS = 60
@@ -28,6 +29,15 @@ def refuse_impossible(net: Network, evidence: Evidence, memory_limit: float) -> 
     raise ImpossibleEvidenceError(
         f"{what}: {told} has probability zero under the network.", conflict=names
     )
+
+
+def refuse_impossible_rows(numbers: Integers, is_impossible: Bools, so_that: str = "") -> None:
+    """Raise if a row is impossible, naming the first by its number, which counts from zero."""
+    if is_impossible.any():
+        row = int(numbers[is_impossible].min()) + 1
+        raise ImpossibleEvidenceError(
+            f"row {row} has probability zero under the network{so_that}.", row=row
+        )
 
 
 def _conflict(net: Network, evidence: Evidence, memory_limit: float) -> tuple[str, ...]:

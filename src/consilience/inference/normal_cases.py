@@ -25,7 +25,7 @@ Lauritzen (1995), The EM algorithm for graphical association models with missing
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from consilience.data.variable import Variable
 from consilience.distributions import LinearGaussian
 from consilience.errors import ModelError
 from consilience.inference.evidence import Scope
+from consilience.inference.rows import alike
 from consilience.inference.solving import LOWEST
 from consilience.kernels.normal_cases import (
     Arcs,
@@ -400,9 +401,7 @@ def _pieces(
     found: dict[Piece, list[Integers]] = {}
     if not is_known.size:
         return {}
-    _, rank = np.unique(np.packbits(is_known, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(rank.ravel(), kind="stable")
-    for where in np.split(order, np.flatnonzero(np.diff(rank.ravel()[order])) + 1):
+    for where in alike(is_known):
         known = is_known[where[0]].tolist()
         matters = [True] * len(known) if keeps_barren else _lead_to_known(parents, known)
         for piece in _pieces_of(parents, known, matters):
@@ -469,9 +468,11 @@ class _Builder:
         local = [self._net.regressions[self._names[j]] for j in members]
         discrete = {v.name for one in local for v in one.discrete}
         scope = sorted(discrete, key=self._order.__getitem__)
-        is_known = np.stack([self._codes[n][rows] >= 0 for n in scope], axis=1) if scope else None
-        for places in _patterns(is_known, len(rows)):
-            pattern = [] if is_known is None else is_known[places[0]].tolist()
+        is_known = np.ones((len(rows), len(scope)), bool)
+        for i, name in enumerate(scope):
+            is_known[:, i] = self._codes[name][rows] >= 0
+        for places in alike(is_known):
+            pattern = is_known[places[0]].tolist()
             free = tuple(n for n, known in zip(scope, pattern, strict=True) if not known)
             self._add_alike(members, hidden, local, scope, free, rows[places])
 
@@ -578,16 +579,6 @@ class _Builder:
             self._memory_limit,
             "Use fewer rows or discrete parents, or raise memory_limit.",
         )
-
-
-def _patterns(is_known: Bools | None, n_rows: int) -> Iterator[Integers]:
-    """Places of the rows that know the same."""
-    if is_known is None or is_known.all():
-        yield np.arange(n_rows)
-        return
-    _, rank = np.unique(np.packbits(is_known, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(rank.ravel(), kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(rank.ravel()[order])) + 1)
 
 
 def _joint(local: LinearGaussian, codes: Mapping[str, Integers], n: int) -> Integers:

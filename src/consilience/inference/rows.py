@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence
 from consilience.network.network import Network
 
-__all__ = ["Rows", "constants", "joint_code", "rows_of", "sliced"]
+__all__ = ["Rows", "alike", "constants", "joint_code", "rows_of", "sliced"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +74,21 @@ def rows_of(net: Network, evidence: Evidence) -> Rows:
         {name: np.array([value]) for name, value in values.items()},
         evidence.likelihoods,
     )
+
+
+def alike(is_known: Bools) -> list[Integers]:
+    """Places of the rows that know the same, by a mask of shape (rows, variables).
+
+    >>> [places.tolist() for places in alike(np.array([[True], [False], [True]]))]
+    [[1], [0, 2]]
+    """
+    if not len(is_known):
+        return []
+    if is_known.all() or not is_known.shape[1]:
+        return [np.arange(len(is_known))]
+    _, rank = np.unique(np.packbits(is_known, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(rank.ravel(), kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(rank.ravel()[order])) + 1)
 
 
 def constants(net: Network) -> dict[str, float]:

@@ -28,7 +28,7 @@ from consilience._typing import Bools, Column, Floats, Integers
 from consilience.distributions.linear_gaussian import LOG_ROOT_2PI
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.gaussian import Component, Conditional, components, condition
-from consilience.inference.rows import Rows, constants, joint_code, rows_of
+from consilience.inference.rows import Rows, alike, constants, joint_code, rows_of
 from consilience.inference.solving import LOWEST, families_of, open_logistic, pool_of_rows
 from consilience.network.network import Network
 
@@ -123,11 +123,11 @@ def sets_of_rows(
     pieces, is_open = _pieces(net, columns, n_rows, target)
     filled = _with_constants(net, columns, n_rows, target)
     for (part, seen), rows in pieces.items():
-        for where, alike in _alike(net, filled, part, seen, rows):
-            if seen == part.nodes and len(seen) == 1 and set(part.discrete) <= set(alike.known):
-                terms.append(_Term(where, (), _log_density(net, seen[0], alike), has_rank=False))
+        for where, same in _same(net, filled, part, seen, rows):
+            if seen == part.nodes and len(seen) == 1 and set(part.discrete) <= set(same.known):
+                terms.append(_Term(where, (), _log_density(net, seen[0], same), has_rank=False))
                 continue
-            one = condition(net, part, alike, [target] if target else [], memory_limit=memory_limit)
+            one = condition(net, part, same, [target] if target else [], memory_limit=memory_limit)
             if one.asked:
                 asked.append((where, one))
             if seen:
@@ -159,7 +159,7 @@ def _pieces(
             is_known[:, i] = True
     found: dict[tuple[Component, tuple[str, ...]], list[Integers]] = {}
     is_open = np.zeros(n_rows, bool)
-    for where in _groups(is_known):
+    for where in alike(is_known):
         known = {n for n, seen in zip(names, is_known[where[0]], strict=True) if seen}
         wanted = [n for n in known if n not in fixed or n in columns] + ([target] if target else [])
         relevant = {*wanted, *net.dag.ancestors(wanted)} if wanted else set()
@@ -185,7 +185,7 @@ def _with_constants(
     return filled
 
 
-def _alike(
+def _same(
     net: Network,
     columns: Mapping[str, Column],
     part: Component,
@@ -197,7 +197,7 @@ def _alike(
     values = [n for n in (*seen, *(parents - set(part.nodes))) if n in columns]
     recorded = [name for name in part.discrete if name in columns]
     is_known = np.stack([columns[n][rows] >= 0 for n in recorded], axis=1) if recorded else None
-    for places in [np.arange(len(rows))] if is_known is None else _groups(is_known):
+    for places in [np.arange(len(rows))] if is_known is None else alike(is_known):
         pattern = () if is_known is None else is_known[places[0]]
         known = [n for n, is_one in zip(recorded, pattern, strict=True) if is_one]
         sizes = [net.variables[n].n_states for n in part.discrete if n not in known]
@@ -236,11 +236,8 @@ def _logistic_terms(
         if not where.size:
             continue
         values = np.stack([columns[parent][where] for parent in parents], axis=1)
-        linear = local.intercept + np.tensordot(values, local.coefficients, axes=(1, -1))
-        linear -= linear.max(axis=-1, keepdims=True)
-        linear -= np.log(np.exp(linear).sum(axis=-1, keepdims=True))
         names = tuple(v.name for v in (*local.discrete, local.child))
-        yield _Term(where, names, linear, has_rank=False)
+        yield _Term(where, names, local.log_tables(values), has_rank=False)
 
 
 def _mode_terms(
@@ -317,17 +314,6 @@ def _along(one: _Term, scope: Scope) -> Floats:
     turned = one.log.transpose(0, *(i + 1 for i in order))
     sizes = iter(turned.shape[1:])
     return turned.reshape(len(turned), *(next(sizes) if n in one.names else 1 for n in scope))
-
-
-def _groups(is_known: Bools) -> list[Integers]:
-    """Places of the rows that have the same pattern."""
-    if not len(is_known):
-        return []
-    if is_known.all() or not is_known.shape[1]:
-        return [np.arange(len(is_known))]
-    _, rank = np.unique(np.packbits(is_known, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(rank.ravel(), kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(rank.ravel()[order])) + 1)
 
 
 def _is_known(net: Network, name: str, column: Column) -> Bools:

@@ -475,13 +475,8 @@ def _of_logistic(local: Logistic, rows: Rows) -> LogFactor:
     """The logarithm of a logistic node's probabilities at the known values of each row."""
     names = tuple(v.name for v in (*local.discrete, local.child))
     columns = np.broadcast_arrays(*(rows.values[v.name] for v in local.continuous))
-    values = np.stack(columns, axis=-1)  # (rows or 1, continuous parents)
-    linear = local.intercept + np.tensordot(values, local.coefficients, axes=(1, -1))
-    linear -= linear.max(axis=-1, keepdims=True)
-    linear -= np.log(np.exp(linear).sum(axis=-1, keepdims=True))
-    return LogFactor(
-        tuple(n for n in names if n not in rows.known), sliced(linear, names, rows.known)
-    )
+    log = local.log_tables(np.stack(columns, axis=-1))
+    return LogFactor(tuple(n for n in names if n not in rows.known), sliced(log, names, rows.known))
 
 
 def _normalized(found: LogFactor) -> tuple[Floats, Floats]:

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from consilience._typing import Bools, Floats, Integers
-from consilience.errors import ImpossibleEvidenceError
+from consilience._typing import Floats, Integers
+from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch, Upward
 from consilience.inference.junction import JunctionTree
@@ -92,14 +92,10 @@ def best_rows(
 
 def _possible(batch: Batch, numbers: Integers | None = None) -> Iterator[Upward]:
     for up in batch.upward():
-        _refuse(up.rows if numbers is None else numbers[up.rows], np.isneginf(up.log_evidence))
+        refuse_impossible_rows(
+            up.rows if numbers is None else numbers[up.rows], np.isneginf(up.log_evidence)
+        )
         yield up
-
-
-def _refuse(numbers: Integers, is_impossible: Bools) -> None:
-    if is_impossible.any():
-        row = int(numbers[is_impossible].min()) + 1
-        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
 
 
 def _from_the_root(tree: JunctionTree) -> range:
@@ -194,7 +190,9 @@ def _best(
     best, rows = codes.copy(), np.arange(n)
     for c in _from_the_root(tree):
         weights = _residual(tree, up, c, rows, best)
-        _refuse(rows if numbers is None else numbers, np.isneginf(weights.max(axis=1)))
+        refuse_impossible_rows(
+            rows if numbers is None else numbers, np.isneginf(weights.max(axis=1))
+        )
         _set_residual(tree, up, c, weights.argmax(axis=1), best)
     return best
 
