@@ -254,7 +254,6 @@ def test_a_bad_output_is_refused_before_the_data_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "say the graph with --structure"),
         (["--structure", "naive-bayes"], "naive-bayes needs --target"),
         (["--structure", "[smoke]", "--target", "cough"], "--target goes with"),
         (["--structure", "[smoke]", "--parameters", "mle", "--ess", "1"], "--ess goes with"),
@@ -262,6 +261,11 @@ def test_a_bad_output_is_refused_before_the_data_are_read(tmp_path):
 )
 def test_options_that_do_not_go_together_are_named(rows, options, said):
     assert said in misused("learn", rows, *options)
+
+
+def test_without_a_graph_and_a_target_the_graph_is_learned(rows, tmp_path):
+    passed("learn", rows, "-o", tmp_path / "m.json")
+    assert cs.load(tmp_path / "m.json").dag == cs.learn(cs.read(rows))
 
 
 def test_a_structure_that_is_nothing_known_is_refused(rows):

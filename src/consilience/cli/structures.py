@@ -7,7 +7,7 @@ which options are its parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -63,10 +63,10 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-NAIVE_BAYES, TAN = "naive-bayes", "tan"
+NAIVE_BAYES, TAN, HILL_CLIMBING = "naive-bayes", "tan", "hc"
 
 SEARCHES: Final[Mapping[str, Fact]] = {
-    "hc": Fact("HillClimb", ("max_parents", "restarts")),
+    HILL_CLIMBING: Fact("HillClimb", ("max_parents", "restarts")),
     "tabu": Fact("HillClimb", ("max_parents", "restarts"), fixed={"tabu": 10}),
     "ges": Fact("GES", ("max_parents",)),
     "exact": Fact("Exact", ("max_parents",)),
@@ -106,11 +106,11 @@ structure_options: Final = bundled(
             "--structure",
             metavar="GRAPH",
             help="A model file, a model string such as '[A][B|A]', naive-bayes (the default if "
-            f"--target is given), tan, or a search: {', '.join(SEARCHES)}.",
+            f"--target is given), tan, or a search: {', '.join(SEARCHES)} (by default hc).",
         ),
         score_option(
-            "How graphs are judged: by default bic, and by-source:bic if there are several sources "
-            "and no gaps. Rows with gaps are completed by structural EM, except with pnal and nal, "
+            "How graphs are judged: by default bic, and by-source:bic if there are several "
+            "sources. Rows with gaps are completed by structural EM, except with pnal and nal, "
             "which judge each family by its complete rows"
         ),
         click.option(
@@ -156,14 +156,12 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
     """The graph that the options ask for; ``ess`` is that of the score."""
     import consilience as cs
 
+    if wanted.structure is None and wanted.target is None:
+        wanted = replace(wanted, structure=HILL_CLIMBING)
     structure, target = wanted.structure, wanted.target
     if structure in SEARCHES:
         return _search(wanted, ess, table)
     _refuse_search_options(wanted)
-    if structure is None and target is None:
-        raise click.UsageError(
-            "say the graph with --structure (hc learns one), or give --target for naive Bayes."
-        )
     if structure in (None, NAIVE_BAYES, TAN):
         if target is None:
             raise click.UsageError(f"--structure {structure} needs --target.")
@@ -233,7 +231,7 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
     values = {option: value for option, value in given.items() if value is not None}
     if "order" in values:
         values["order"] = _names(values["order"], table)
-    if name == "hc" and not values:
+    if name == HILL_CLIMBING and not values:
         return None
     choice: Callable[..., Search] = getattr(cs, fact.choice)
     return choice(**fact.fixed, **values)

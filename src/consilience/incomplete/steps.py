@@ -94,7 +94,7 @@ class Step:
 
     def __init__(self, task: FitTask, net: Network, space: Space, seen: Statistics) -> None:
         self._task, self._space, self._seen = task, space, seen
-        self._start = space.of_network(net)[: space.n_cells]
+        self._start = space.layout.flatten({name: one.table for name, one in net.tables.items()})
         self._tables = self._conjugate(net) if is_conjugate(task.chosen.get("table")) else None
         regression = innermost(task.chosen.get("regression"))
         has_law = self._tables is not None and isinstance(regression, MLE | None)

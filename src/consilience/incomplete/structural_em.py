@@ -47,15 +47,17 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Column, Floats
 from consilience.data.table import Table, code_type
-from consilience.errors import InputError, MemoryLimitError, ModelError
+from consilience.errors import DataError, InputError, MemoryLimitError, ModelError
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
-from consilience.incomplete.em import EM, em
+from consilience.incomplete.em import EM, Convergence, em
 from consilience.inference.completion import completed, completions, expected_values
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.estimator import Regressor
 from consilience.parameters.fitting import fit_task
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.normal_inverse_gamma import NormalInverseGamma
 from consilience.parameters.regression import log_likelihood_of
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import LEAST_WEIGHT, Memory
@@ -463,27 +465,41 @@ class _Fitter:
         # Draws lack rare states by chance, and what is zero once stays zero.
         estimator = self._estimator(grown) if self.is_exact else Dirichlet(ess=1.0)
         task = fit_task(grown, before.completed, estimator, memory_limit=self._memory_limit)
-        return self._fitted(dag, grown, task.plain_network(task.statistics()))
+        try:
+            start = task.plain_network(task.statistics())
+        except DataError:  # too few rows for a regression
+            start = None
+        return self._fitted(dag, grown, start)
 
     def fitted(self, dag: DAG) -> _Model:
         """A first graph fitted to the rows with gaps by EM, and its objective."""
         return self._fitted(dag, self._grown(dag, None), None)
 
     def _fitted(self, dag: DAG, grown: DAG, start: Network | None) -> _Model:
-        found = em(
-            grown,
-            self._table,
-            self._estimator(grown),
-            choice=self._choice.em,
-            start=start,
-            seed=self._rng,
-            memory_limit=self._memory_limit,
-        )
+        try:
+            found = self._climbed(grown, None, start)
+        except DataError:
+            # A column that is constant in some joint state, or too few rows for a regression.
+            found = self._climbed(grown, NormalInverseGamma(), None)
         completed = self._completed(found.network)
         gain = self._worth(dag, completed) - self._log_likelihood(grown, completed, found.network)
         observed = found.log_likelihood - _log_shares(self._table, found.network)
         is_cut = found.stopped_by == "interrupt"
         return _Model(dag, found.network, completed, observed + gain, is_cut)
+
+    def _climbed(
+        self, grown: DAG, gaussian: Regressor | None, start: Network | None
+    ) -> Convergence:
+        return em(
+            grown,
+            self._table,
+            self._estimator(grown),
+            gaussian=gaussian,
+            choice=self._choice.em,
+            start=start,
+            seed=self._rng,
+            memory_limit=self._memory_limit,
+        )
 
     def _completed(self, network: Network) -> Memory:
         """The rows without gaps: all completions, or some drawn, with their weights."""
