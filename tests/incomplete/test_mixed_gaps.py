@@ -75,7 +75,7 @@ def test_a_column_that_is_constant_in_a_source_does_not_stop_the_search():
 def test_completed_rows_with_their_spread_have_the_expected_moments():
     net = cs.fit(TRUTH, cs.read(columns(200)), cs.MLE())
     table = cs.read(with_holes(columns(60), 0.4), schema=net.variables)
-    found = completions(net, table, 1e-12)
+    found = completions(net, table, 1e-7)
     known = {name: table.column(name)[found.rows] for name in net.regressions}
     values, spread = expected_values(net, {**found.codes, **known})
     codes = {name: column.astype(np.int8) for name, column in found.codes.items()}
@@ -85,9 +85,9 @@ def test_completed_rows_with_their_spread_have_the_expected_moments():
     for name, moments in expected.moments.items():
         by = tuple(v.name for v in moments.given)
         one = engine.gather(MomentRequest(moments.names, by))
-        np.testing.assert_allclose(one.weight, moments.weight, rtol=1e-6)
-        np.testing.assert_allclose(one.mean, moments.mean, rtol=1e-6, atol=1e-8)
-        np.testing.assert_allclose(one.scatter, moments.scatter, rtol=1e-6, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(one.weight, moments.weight, rtol=1e-5)
+        np.testing.assert_allclose(one.mean, moments.mean, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(one.scatter, moments.scatter, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
 def test_the_variational_bound_of_mixed_rows_never_falls():
