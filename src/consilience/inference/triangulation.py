@@ -5,7 +5,8 @@ cheapest tree is kept. Eliminating a node v forms the table of v and its neighbo
 the next of these to be eliminated is the parent of v. Nodes whose table is their only child's
 without one variable join that child's clique (Blair and Peyton 1993), which leaves the maximal
 cliques. In each clique the variables that are eliminated last come first, so that what it shares
-with its parent is a prefix.
+with its parent is a prefix. A clique that shares few variables with a large parent is hung under
+a smaller clique that has them too: its message then meets a smaller table.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ __all__ = ["Cost", "Triangulation", "interaction", "triangulate"]
 
 TRIES = ((1e5, 1), (2e7, 2), (math.inf, 24))
 """Cells of the best tree so far, and how many tries of each cost are worth it."""
+
+LARGE = 1000.0  # cells: below it no other parent is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,18 +195,64 @@ def _tree(
     number = {first: i for i, first in enumerate(firsts)}
     cliques, n_shared, parents = [], [], []
     for first in firsts:
-        shared = later[last_of[first]]
+        above = later[last_of[first]]
         members = sorted({first, *later[first]}, key=position.__getitem__, reverse=True)
         cliques.append(tuple(members))
-        n_shared.append(len(shared))
-        above = [number[first_of[min(shared, key=position.__getitem__)]]] if shared else [-1]
-        parents += above
-    cost = _cost(cliques, n_states, copies)
-    return Triangulation(tuple(order), tuple(cliques), tuple(n_shared), tuple(parents), cost)
-
-
-def _cost(cliques: Sequence[tuple[str, ...]], n_states: Mapping[str, int], copies: int) -> Cost:
+        n_shared.append(len(above))
+        next_one = min(above, key=position.__getitem__, default=None)
+        parents.append(-1 if next_one is None else number[first_of[next_one]])
     cells = [math.prod(float(n_states[name]) for name in clique) for clique in cliques]
+    shared = [frozenset(clique[:n]) for clique, n in zip(cliques, n_shared, strict=True)]
+    parents = _smaller_parents(parents, shared, cells)
+    new = _children_first(parents)
+    place = {c: i for i, c in enumerate(new)}
+    return Triangulation(
+        tuple(order),
+        tuple(cliques[c] for c in new),
+        tuple(n_shared[c] for c in new),
+        tuple(place.get(parents[c], -1) for c in new),
+        _cost(cliques, cells, copies),
+    )
+
+
+def _smaller_parents(
+    parents: Sequence[int], shared: Sequence[frozenset[str]], cells: Sequence[float]
+) -> list[int]:
+    """Each clique under a sibling of at most half its parent's cells, while one has what it shares.
+
+    What a clique and its sibling have in common is in their parent, so the separator stays.
+    """
+    above = list(parents)
+    children: dict[int, list[int]] = {}
+    for c, parent in enumerate(above):
+        children.setdefault(parent, []).append(c)
+    for c in range(len(above)):
+        while above[c] >= 0 and cells[above[c]] > LARGE:
+            others = (d for d in children[above[c]] if 2 * cells[d] <= cells[above[c]] and d != c)
+            best = min(
+                (d for d in others if shared[c] <= shared[d]), key=cells.__getitem__, default=-1
+            )
+            if best < 0:
+                break
+            children[above[c]].remove(c)
+            children.setdefault(best, []).append(c)
+            above[c] = best
+    return above
+
+
+def _children_first(parents: Sequence[int]) -> list[int]:
+    """The cliques, each after its children and the last of them still last."""
+    children: dict[int, list[int]] = {}
+    for c, parent in enumerate(parents):
+        children.setdefault(parent, []).append(c)
+    order, waiting = [], list(children.get(-1, ()))
+    while waiting:
+        order.append(waiting.pop())
+        waiting += children.get(order[-1], ())
+    return order[::-1]
+
+
+def _cost(cliques: Sequence[tuple[str, ...]], cells: Sequence[float], copies: int) -> Cost:
     largest = sorted(range(len(cliques)), key=lambda c: (-cells[c], c))[:5]
     total = sum(cells)
     return Cost(
