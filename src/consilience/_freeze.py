@@ -25,6 +25,9 @@ class FrozenMap(Mapping[K, V]):
     def __getitem__(self, key: K) -> V:
         return self._items[key]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
     def __iter__(self) -> Iterator[K]:
         return iter(self._items)
 
@@ -82,6 +85,8 @@ def own(noun: Any) -> None:
     """
     for name in type(noun).__slots__:
         value = getattr(noun, name, None)  # a field without init is not set yet
+        if value is None or isinstance(value, tuple):
+            continue
         if isinstance(value, np.ndarray):
             object.__setattr__(noun, name, _still(value))
         elif isinstance(value, Mapping) and not isinstance(value, FrozenMap | LateMap):

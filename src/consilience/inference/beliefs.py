@@ -91,7 +91,7 @@ def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Fac
     if the evidence must be estimated, or has densities that no float holds.
     """
     rows = rows_of(net, evidence)
-    every = families_of(net, rows.names, rows.observed, ()).every
+    every = families_of(net, rows.names, rows.observed, ()).every if net.logistic else ()
     asked = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
     found: dict[str, Factor | Mixture] = {}
     if not open_logistic(net, every, rows.values):

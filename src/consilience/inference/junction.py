@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -196,20 +196,19 @@ class Beliefs:
     log_evidence: float
 
     def marginals(self) -> dict[str, Floats]:
-        """The posterior of every variable; one that is known has all its weight on one state."""
+        """The posterior of every variable; one that is known has all its weight on one state.
+
+        The arrays cannot be written.
+        """
         tree = self.tree
         flat = residual_margins(
             tree.arrays, self.sizes, self.table_start, self.tables, tree.margin_start
         )
-        answer = {}
-        for name, v in tree.index.items():
-            start, r = tree.margin_start[v], int(tree.arrays.n_states[v])
-            if name in self.evidence.known:
-                answer[name] = np.zeros(r)
-                answer[name][self.evidence.known[name]] = 1.0
-            else:
-                answer[name] = flat[start : start + r]
-        return answer
+        for name, code in self.evidence.known.items():
+            flat[tree.margin_start[tree.index[name]] + code] = 1.0
+        flat.flags.writeable = False
+        bounds = pairwise(tree.margin_start.tolist())
+        return {name: flat[a:b] for name, (a, b) in zip(tree.index, bounds, strict=True)}
 
     def joint(self, clique: int, names: Sequence[str]) -> Floats:
         """Posterior of some variables of one clique, in their order; known ones have all states."""
