@@ -124,17 +124,21 @@ def collect(
         log_evidence[b] = 0.0
     for c in range(n_cliques):
         t0 = np.uint64(table_start[c])
-        k = _potential_axes(tree.n_states, tree.start, tree.axes, c, sizes, np.uint64(n_rows), work)
+        n_cells = _n_cells(tree.start, tree.axes, c, sizes)
         offset = _potential_offset(
             tree.n_states, tree.start, tree.axes, tree.potential_start, c, sizes, states
         )
-        _set(tables, t0, work, k, tree.potential, offset)
         n_factors = first[c + 1] - first[c]
         child = tree.first_child[c]
+        # A whole potential meets the first message on its way into the table.
+        n_whole = np.uint64(tree.potential_start[c + 1] - tree.potential_start[c])
+        is_whole = n_rows == 1 and n_cells == n_whole and n_factors == 0 and child >= 0
+        if not is_whole:
+            k = _potential_axes(tree.n_states, tree.start, tree.axes, c, sizes, rows, work)
+            _set(tables, t0, work, k, tree.potential, offset)
         while child >= 0:
             n_factors += 1
             child = tree.next_child[child]
-        n_cells = _n_cells(tree.start, tree.axes, c, sizes)
         for i in range(first[c], first[c + 1]):
             one = by_clique[i]
             k = _likely_axes(
@@ -156,7 +160,12 @@ def collect(
                 np.uint64(n_rows),
                 work,
             )
-            _multiply(tables, t0, work, k, messages, np.uint64(message_start[child]))
+            m0 = np.uint64(message_start[child])
+            if is_whole:
+                _product(tables, t0, tree.potential, offset, work, k, messages, m0)
+                is_whole = False
+            else:
+                _multiply(tables, t0, work, k, messages, m0)
             if n_factors > FEW_FACTORS:
                 _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
             child = tree.next_child[child]
@@ -528,6 +537,34 @@ def _set(table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np
                 for j in range(n):
                     table[t + j] = source[s + i * d_2 + j * d]
             t += n
+        s, going = _advance(work, outer, s)
+
+
+@inner
+def _product(
+    table: Floats,
+    t: np.uint64,
+    left: Floats,
+    a: np.uint64,
+    work: Sizes,
+    k: int,
+    source: Floats,
+    s: np.uint64,
+) -> None:
+    """Table = left * source; table from ``t`` and left from ``a`` on are contiguous."""
+    n, d, n_2, d_2, outer = _inner(work, k)
+    going = 0
+    while going >= 0:
+        for i in range(n_2):
+            if d == np.uint64(0):
+                x = source[s + i * d_2]
+                for j in range(n):
+                    table[t + j] = left[a + j] * x
+            else:
+                for j in range(n):
+                    table[t + j] = left[a + j] * source[s + i * d_2 + j * d]
+            t += n
+            a += n
         s, going = _advance(work, outer, s)
 
 
