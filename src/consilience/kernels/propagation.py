@@ -192,30 +192,27 @@ def distribute(
 ) -> None:
     """Turn the tables left by :func:`collect` into joint posteriors of the cliques.
 
-    ``beliefs`` is working memory as long as ``messages``; afterwards it has the posteriors of the
-    separators.
+    Those of the roots stay as they are: posteriors up to a factor, which spares a pass through
+    tables that are often the largest. ``beliefs`` is working memory as long as ``messages``.
     """
     rows = np.uint64(n_rows)
     for c in range(len(tree.parent) - 1, -1, -1):
         p = tree.parent[c]
-        beliefs[message_start[c] : message_start[c + 1]] = 0.0
         if p < 0:
-            beliefs[message_start[c] : message_start[c + 1]] = 1.0
-        else:
-            k = _child_axes(
-                tree.start, tree.axes, tree.n_shared, tree.place, p, c, sizes, rows, work
-            )
-            _add_to(
-                beliefs, np.uint64(message_start[c]), work, k, tables, np.uint64(table_start[p])
-            )
+            continue
+        beliefs[message_start[c] : message_start[c + 1]] = 0.0
+        k = _child_axes(tree.start, tree.axes, tree.n_shared, tree.place, p, c, sizes, rows, work)
+        m0 = np.uint64(message_start[c])
+        _add_to(beliefs, m0, work, k, tables, np.uint64(table_start[p]))
         for i in range(message_start[c], message_start[c + 1], n_rows):
             for b in range(n_rows):
                 sent = messages[i + b] * scales[c, b]
-                messages[i + b] = beliefs[i + b] / sent if sent > 0.0 else 0.0
+                total = scales[p, b] if tree.parent[p] < 0 else 1.0
+                is_possible = sent > 0.0 and total > 0.0
+                messages[i + b] = beliefs[i + b] / total / sent if is_possible else 0.0
         n_shared = (message_start[c + 1] - message_start[c]) // n_rows
         n_cells = _n_cells(tree.start, tree.axes, c, sizes)
         k = _own_separator_axes(n_shared, n_cells, rows, work)
-        m0 = np.uint64(message_start[c])
         _multiply(tables, np.uint64(table_start[c]), work, k, messages, m0)
 
 
@@ -230,7 +227,10 @@ def margin(
     out: Floats,
     work: Sizes,
 ) -> None:
-    """Add to ``out`` the sum of a clique's table over all variables but these, in their order."""
+    """Add to ``out``, which is zero, a clique's table summed over all variables but these.
+
+    They keep their order. What comes from a root is made to sum to one in each row.
+    """
     strides = np.zeros(len(sizes), np.uint64)
     step = np.uint64(n_rows)
     for i in range(len(variables) - 1, -1, -1):
@@ -242,6 +242,9 @@ def margin(
         k = _push(work, k, sizes[v], strides[v])
     k = _push(work, k, np.uint64(n_rows), np.uint64(1))
     _add_to(out, np.uint64(0), work, k, table, np.uint64(0))
+    if tree.parent[clique] < 0:
+        for b in range(n_rows):
+            _normalize(out[b::n_rows])
 
 
 @kernel
@@ -269,6 +272,9 @@ def residual_margins(
         _split_margins(
             tree.n_states, tree.axes, sizes, first, tree.start[c + 1], total, margin_start, out
         )
+        if tree.parent[c] < 0:
+            for v in tree.axes[first : tree.start[c + 1]]:
+                _normalize(out[margin_start[v] : margin_start[v + 1]])
     return out
 
 
@@ -301,6 +307,14 @@ def _split_margins(
             inner[j] += row[j]
     _split_margins(n_states, axes, sizes, first, middle, outer, margin_start, out)
     _split_margins(n_states, axes, sizes, middle, last, inner, margin_start, out)
+
+
+@inner
+def _normalize(weights: Floats) -> None:
+    """Divide numbers by their sum, unless all are zero."""
+    total = weights.sum()
+    if total > 0.0:
+        weights /= total
 
 
 @kernel
