@@ -23,6 +23,8 @@ __all__ = ["Elimination", "Labeled", "eliminate"]
 
 FEW_FACTORS = 12
 """Factors multiplied in one go: few enough for NumPy's limit and for products not to underflow."""
+FEW_CELLS = 2000
+"""Joint states up to which a plain loop over them is done before the best way would be found."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,11 +105,13 @@ def _product(factors: Sequence[Labeled], kept: tuple[str, ...]) -> tuple[Floats,
 def _einsum(factors: Sequence[Labeled], kept: tuple[str, ...]) -> Floats:
     if not factors:
         return np.ones(())
-    axis = {name: i for i, name in enumerate(_scope(factors))}
+    size = {name: r for f in factors for name, r in zip(f.names, f.values.shape, strict=True)}
+    axis = {name: i for i, name in enumerate(size)}
     operands: list[Any] = []
     for factor in factors:
         operands += [factor.values, [axis[name] for name in factor.names]]
-    return np.einsum(*operands, [axis[name] for name in kept], optimize="greedy")
+    way = "greedy" if math.prod(size.values()) > FEW_CELLS else False
+    return np.einsum(*operands, [axis[name] for name in kept], optimize=way)
 
 
 def _scaled(values: Floats) -> tuple[Floats, float]:
