@@ -92,7 +92,8 @@ def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Fac
     """
     rows = rows_of(net, evidence)
     every = families_of(net, rows.names, rows.observed, ()).every if net.logistic else ()
-    asked = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
+    told = {*evidence.known, *evidence.values}
+    asked = [name for name in net.variables if name not in told]
     found: dict[str, Factor | Mixture] = {}
     if not open_logistic(net, every, rows.values):
         given = evidence_with_sets(net, evidence, way.memory_limit)
@@ -119,13 +120,14 @@ def _read_off(
         values = beliefs.marginals()
         is_open = open_logistic(net, tuple(net.logistic), rows.values)
         unsure = {*is_open, *(n for name in is_open for n in net.dag.descendants(name))}
+        wanted = {*asked} - unsure
         found: dict[str, Factor | Mixture] = {
-            name: Factor((net.variables[name],), values[name])
-            for name in asked
-            if name in values and name not in unsure
+            name: Factor((variable,), values[name])
+            for name, variable in net.variables.items()
+            if name in wanted and name in values
         }
         for name, mean, variance, weights in _normals(net, rows, tree, beliefs, memory_limit):
-            if name in asked and name not in unsure:
+            if name in wanted:
                 found[name] = _one_mixture(name, weights, mean, variance)
     return found
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.triangulation import Triangulation, interaction, triangulate
 from consilience.kernels.propagation import (
@@ -56,6 +56,8 @@ class JunctionTree:
         For each table a clique that holds it.
     margin_start
         Where the states of each variable start in a list of the states of all.
+    is_shared
+        For each variable of each clique, one after the other, whether the parent has it too.
     """
 
     n_states: Mapping[str, int]
@@ -67,6 +69,7 @@ class JunctionTree:
     home: Integers
     family: Mapping[str, int]
     margin_start: Integers
+    is_shared: Bools
     _spare: list[Floats] = field(default_factory=list)
 
     @classmethod
@@ -97,7 +100,20 @@ class JunctionTree:
         }
         arrays = _arrays(net, n_states, tables, shape, index, family)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
-        return cls(n_states, tables, shape, arrays, index, position, home, family, margin_start)
+        n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
+        is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
+        return cls(
+            n_states,
+            tables,
+            shape,
+            arrays,
+            index,
+            position,
+            home,
+            family,
+            margin_start,
+            is_shared,
+        )
 
     def clique_of(self, names: Sequence[str]) -> int | None:
         """A clique that holds all these variables, the last one if there are none; or None."""
@@ -168,11 +184,9 @@ class JunctionTree:
 
     def starts(self, sizes: Sizes) -> tuple[Integers, Integers]:
         """Where the table and the message of each clique start, given the states that are left."""
-        start, n_shared = self.arrays.start, self.arrays.n_shared
-        left = sizes[self.arrays.axes].astype(np.int64)
-        is_shared = np.arange(len(left)) < np.repeat(start[:-1] + n_shared, np.diff(start))
-        cells = np.multiply.reduceat(left, start[:-1])
-        shared = np.multiply.reduceat(np.where(is_shared, left, 1), start[:-1])
+        left, first = sizes[self.arrays.axes].astype(np.int64), self.arrays.start[:-1]
+        cells = np.multiply.reduceat(left, first)
+        shared = np.multiply.reduceat(np.where(self.is_shared, left, 1), first)
         return np.append(0, np.cumsum(cells)), np.append(0, np.cumsum(shared))
 
     def lend(self, n_cells: int) -> Floats:

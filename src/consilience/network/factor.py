@@ -54,7 +54,7 @@ class Factor:
         object.__setattr__(self, "variables", tuple(self.variables))
         object.__setattr__(self, "values", np.asarray(self.values, dtype=np.float64))
         _freeze.own(self)
-        wanted = tuple(variable.n_states for variable in self.variables)
+        wanted = tuple([variable.n_states for variable in self.variables])
         if self.values.shape != wanted:
             raise InputError(
                 f"a factor over {_check.listed(self.names)} must have shape {wanted}, "
