@@ -139,6 +139,15 @@ def _normals(
     for name, value in rows.values.items():
         yield name, value, np.zeros(1), np.ones(1)
     for part in components_of(net, rows, tuple(net.regressions)):
+        first = net.regressions[part.nodes[0]]
+        if len(part.nodes) == 1 and not first.given:  # alone: nothing is known about it
+            yield (
+                first.child.name,
+                first.intercept.reshape(1),
+                first.variance.reshape(1),
+                np.ones(1),
+            )
+            continue
         free = tuple(name for name in part.discrete if name not in rows.known)
         clique, hidden = tree.clique_of(free), [n for n in part.nodes if n not in rows.values]
         if clique is not None and hidden:

@@ -146,6 +146,8 @@ def condition(
     shape = tuple(net.variables[name].n_states for name in free)
     _guard(net, component, rows, len(observed) + len(wanted), memory_limit)
     codes, at = _states(net, component, rows, shape)
+    if not observed and wanted == component.nodes and len(wanted) == 1:
+        return _alone(net.regressions[wanted[0]], rows, free, shape, codes, at)
     joint = _joint(net, component, rows, (*observed, *wanted), codes)
     o = len(observed)
     Q, R = _orthonormal(joint.L[:, :o])
@@ -160,6 +162,40 @@ def condition(
     log_mode = np.where(log > -np.inf, least.sum(axis=-1) - joint.log_sds[at], -np.inf)
     n_certain = np.broadcast_to(joint.n_certain[at], log.shape)
     return Conditional(free, shape, wanted, log, dropped, log_mode, n_certain, means, roots, at)
+
+
+def _alone(
+    local: LinearGaussian,
+    rows: Rows,
+    free: tuple[str, ...],
+    shape: tuple[int, ...],
+    codes: Mapping[str, Integers],
+    at: Integers,
+) -> Conditional:
+    """A node that is not known, all of whose continuous parents are: it is as its parents say."""
+    state = joint_code({v.name: v.n_states for v in local.discrete}, codes)
+    intercept, sd = local.intercept.ravel()[state], local.sd.ravel()[state]
+    means = intercept[at]
+    if local.continuous:
+        columns = np.broadcast_arrays(*(rows.values[v.name] for v in local.continuous))
+        slopes = local.coefficients.reshape(local.sd.size, -1)[state]
+        means = means + np.matmul(slopes[at], np.stack(columns, axis=-1)[:, :, None])[..., 0]
+    log = np.zeros(means.shape)
+    is_spread = sd > 0
+    log_mode = -np.log(np.where(is_spread, sd, 1.0)) - LOG_ROOT_2PI * is_spread
+    n_certain = np.broadcast_to((~is_spread).astype(np.int64)[at], log.shape)
+    return Conditional(
+        free,
+        shape,
+        (local.child.name,),
+        log,
+        np.zeros(log.shape, np.int64),
+        np.broadcast_to(log_mode[at], log.shape),
+        n_certain,
+        means[..., None],
+        sd[:, None, None],
+        at,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
+from consilience.data.distinct import rows_alike
 from consilience.inference.evidence import Evidence
 from consilience.network.network import Network
 
 __all__ = ["Rows", "alike", "constants", "joint_code", "rows_of", "sliced"]
+
+WORD = 20
+"""Columns of a mask in one whole number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,15 +84,17 @@ def alike(is_known: Bools) -> list[Integers]:
     """Places of the rows that know the same, by a mask of shape (rows, variables).
 
     >>> [places.tolist() for places in alike(np.array([[True], [False], [True]]))]
-    [[1], [0, 2]]
+    [[0, 2], [1]]
     """
     if not len(is_known):
         return []
     if is_known.all() or not is_known.shape[1]:
         return [np.arange(len(is_known))]
-    _, rank = np.unique(np.packbits(is_known, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(rank.ravel(), kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(rank.ravel()[order])) + 1)
+    parts = (is_known[:, i : i + WORD] for i in range(0, is_known.shape[1], WORD))
+    words = ((one @ (1 << np.arange(one.shape[1])), 1 << one.shape[1]) for one in parts)
+    _, rank = rows_alike(words, len(is_known))
+    order = np.argsort(rank, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(rank[order])) + 1)
 
 
 def constants(net: Network) -> dict[str, float]:

@@ -45,6 +45,8 @@ def evidence_with_sets(net: Network, evidence: Evidence, memory_limit: float) ->
     if not (net.regressions or net.logistic):
         return evidence
     rows = rows_of(net, evidence)
+    if not (rows.values or net.logistic):
+        return evidence
     every = families_of(net, rows.names, rows.observed, ()).every
     is_open = open_logistic(net, tuple(net.logistic), rows.values)
     families = [name for name in every if name in net.regressions]
