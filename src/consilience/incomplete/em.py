@@ -38,7 +38,13 @@ from consilience.incomplete.restarts import (
     number_of_starts,
 )
 from consilience.incomplete.space import Space
-from consilience.incomplete.starts import check_start, like, random_start, with_smoothed_tables
+from consilience.incomplete.starts import (
+    check_start,
+    like,
+    random_start,
+    template,
+    with_smoothed_tables,
+)
 from consilience.incomplete.steps import Step, climbing, held
 from consilience.inference.cases import Cases
 from consilience.network.network import Network
@@ -315,7 +321,7 @@ class _Run:
                 v.states == local[v.name].child.states for one in local.values() for v in one.given
             ):
                 return Network(local, task.root[0].child.name if task.root else None)
-        return task.plain_network(self.seen)
+        return template(task, self.seen, self.table, self.hidden)
 
     def _start(self, climbing: FitTask, net: Network, number: int) -> Network:
         """Where a start begins: as given, from the complete rows, or at random."""

@@ -22,9 +22,10 @@ from consilience._typing import Floats
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.distributions import LinearGaussian
-from consilience.errors import GraphError, InputError
+from consilience.errors import DataError, GraphError, InputError
 from consilience.network.network import Network
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.story import Statistics
 from consilience.statistics.gather import engine_of
 
 __all__ = [
@@ -33,9 +34,11 @@ __all__ = [
     "labelled",
     "like",
     "random_start",
+    "template",
     "with_smoothed_tables",
 ]
 
+TRIES = 20
 UNIFORM_SHARE = 0.1
 EVENNESS_OF_HIDDEN = 5.0
 """Shape of the gamma numbers that a hidden node's table starts from."""
@@ -58,6 +61,30 @@ def first_tables(net: Network, start: Network | None) -> dict[str, Floats]:
             order = [mine.parents.index(parent) for parent in local.parents]
             found[name] = mine.table.transpose([*order, len(order)])
     return found
+
+
+def template(task: FitTask, seen: Statistics, table: Table, hidden: Sequence[str]) -> Network:
+    """A network of the graph, estimated from the complete rows.
+
+    If regressions cannot be, since no row has a value of a hidden node, from rows in which hidden
+    nodes were given states.
+    """
+    try:
+        return task.plain_network(seen)
+    except DataError:
+        if not hidden:
+            raise
+    rng = np.random.default_rng(0)
+    for _ in range(TRIES):
+        some = replace(task, engine=engine_of(labelled(table, hidden, rng)))
+        try:
+            return some.plain_network(some.statistics())
+        except DataError:  # a state with too few rows
+            continue
+    raise DataError(
+        f"regressions could not be fitted to any states of the hidden {_check.listed(hidden)}: "
+        "there are too few rows. Use fewer states or parents."
+    )
 
 
 def random_start(

@@ -49,7 +49,13 @@ from consilience.incomplete.restarts import (
     number_of_starts,
 )
 from consilience.incomplete.space import Space
-from consilience.incomplete.starts import check_start, like, random_start, with_smoothed_tables
+from consilience.incomplete.starts import (
+    check_start,
+    like,
+    random_start,
+    template,
+    with_smoothed_tables,
+)
 from consilience.incomplete.steps import as_counts
 from consilience.inference.cases import Cases, Expected
 from consilience.network.network import Network
@@ -180,7 +186,7 @@ def variational(
         check_start(start, task.parents(), table.schema, hidden)
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     seen = task.statistics()
-    problem = _Problem.of(task, table, prior, seen, memory_limit)
+    problem = _Problem.of(task, table, prior, seen, unseen, memory_limit)
     rng = _check.generator(seed)
     is_blind = bool(unseen) and start is None
 
@@ -248,9 +254,11 @@ class _Problem:
         table: Table,
         prior: Dirichlet,
         seen: Statistics,
+        hidden: Sequence[str],
         memory_limit: float,
     ) -> _Problem:
-        net = replace(task, chosen={**task.chosen, "regression": HIGHEST}).plain_network(seen)
+        plain = replace(task, chosen={**task.chosen, "regression": HIGHEST})
+        net = template(plain, seen, table, hidden)
         cases = Cases.of(net, table, memory_limit=memory_limit)
         shapes = cases.layout.shapes
         tables = {name: np.ones(shape) for name, shape in shapes.items()}

@@ -148,8 +148,7 @@ class _Rows:
     ) -> _Rows:
         memory_limit = way.memory_limit
         asked = [] if target is None else [target]
-        continuous = target if target in net.regressions else None
-        sets = sets_of_rows(net, columns, n_rows, continuous, memory_limit=memory_limit)
+        sets = sets_of_rows(net, columns, n_rows, target, memory_limit=memory_limit)
         part = _relevant(net, [*asked, *columns])
         last = [name for name in asked if name not in net.regressions]
         tree = JunctionTree.of(
@@ -304,9 +303,10 @@ def _is_known(net: Network, name: str, column: Column) -> Bools:
 def _has_blanket(net: Network, columns: Mapping[str, Column], n_rows: int, target: str) -> Bools:
     """The rows that know the whole Markov blanket of a discrete target."""
     blanket = net.dag.markov_blanket(target)
-    is_covered = np.full(
-        n_rows, target not in net.regressions and all(name in columns for name in blanket)
-    )
+    children = [net.regressions[n] for n in net.dag.children(target) if n in net.regressions]
+    # Point masses beat densities, which takes more than a product.
+    can_multiply = target not in net.regressions and all(one.sd.all() for one in children)
+    is_covered = np.full(n_rows, can_multiply and all(name in columns for name in blanket))
     for name in blanket & set(columns):
         is_covered &= _is_known(net, name, columns[name])
     return is_covered

@@ -46,6 +46,7 @@ class Exact:
         _check.positive("Exact", memory_limit=self.memory_limit)
         if self.draws is not None:
             _check.whole("Exact", at_least=2, draws=self.draws)
+        _check.generator(self.seed)
 
     @property
     def n_draws(self) -> int:

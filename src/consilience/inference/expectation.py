@@ -6,10 +6,10 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.data.table import Table
-from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.batch import check_columns, log_likelihood
 from consilience.inference.cases import Cases
 from consilience.inference.choices import Exact, exact_of
+from consilience.inference.conflict import refuse_impossible_rows
 from consilience.network.network import Network
 from consilience.statistics.moments import Moments
 
@@ -41,7 +41,6 @@ def expected_counts(
     if found.log_likelihood == -np.inf:
         log = log_likelihood(net, table, by=by)
         counts = np.ones(table.n_rows) if table.weights is None else table.weights
-        row = int(np.flatnonzero(np.isneginf(log) & (counts > 0))[0]) + 1
-        raise ImpossibleEvidenceError(f"row {row} has probability zero under the network.", row=row)
+        refuse_impossible_rows(np.arange(table.n_rows), np.isneginf(log) & (counts > 0))
     every: dict[str, Floats | Moments] = {**cases.layout.split(found.counts), **found.moments}
     return {name: every[name] for name in net.variables}

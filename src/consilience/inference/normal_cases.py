@@ -38,7 +38,6 @@ from consilience.distributions import LinearGaussian
 from consilience.errors import ModelError
 from consilience.inference.evidence import Scope
 from consilience.inference.rows import alike
-from consilience.inference.solving import LOWEST
 from consilience.kernels.normal_cases import (
     Arcs,
     NormalArrays,
@@ -55,6 +54,11 @@ from consilience.statistics.moments import Moments
 __all__ = ["Cells", "NormalCases", "normal_order", "where_words"]
 
 Words = npt.NDArray[np.int32]
+
+LEAST = -600.0
+"""Logarithm of the smallest entry of a likelihood beside its largest. What is less probable counts
+as this: a row that leaves nothing else possible keeps its posterior, if not its density.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,6 +176,7 @@ class NormalCases:
         """
         if not self.names:
             return Cells(np.zeros(0), 0.0, np.zeros(0), np.zeros(0))
+        self.check(regressions)
         arrays = self._arrays
         log = np.empty(len(arrays.row))
         means, roots = np.empty(int(arrays.mean_starts[-1])), np.empty(int(arrays.root_starts[-1]))
@@ -188,7 +193,8 @@ class NormalCases:
         total -= np.repeat(np.where(largest > -np.inf, largest, 0.0), sizes)
         each = self.weights[self._block_row]
         log_scale = alone + float(each[each > 0] @ largest[each > 0])
-        return Cells(np.where(total < LOWEST, 0.0, np.exp(total)), log_scale, means, roots)
+        values = np.where(total > -np.inf, np.exp(np.maximum(total, LEAST)), 0.0)
+        return Cells(values, log_scale, means, roots)
 
     def moments(self, cells: Cells, weights: Floats) -> dict[str, Moments]:
         """Expected moments of all families, given the posterior weight of each cell."""

@@ -117,11 +117,13 @@ def sets_of_rows(
 ) -> RowSets:
     """The likelihoods of rows: codes (-1 if missing) and values (NaN) by column.
 
-    A continuous ``target`` is not among the columns. With ``at_mode`` the hidden continuous nodes
-    are not integrated out but where the density of everything together is largest.
+    The ``target`` is not among the columns; if it is continuous, its component is told. With
+    ``at_mode`` the hidden continuous nodes are not integrated out but where the density of
+    everything together is largest.
     """
     terms: list[_Term] = []
     asked: list[tuple[Integers, Conditional]] = []
+    wanted = [name for name in net.regressions if name == target]
     pieces, is_open = _pieces(net, columns, n_rows, target)
     filled = _with_constants(net, columns, n_rows, target)
     for (part, seen), rows in pieces.items():
@@ -129,7 +131,7 @@ def sets_of_rows(
             if seen == part.nodes and len(seen) == 1 and set(part.discrete) <= set(same.known):
                 terms.append(_Term(where, (), _log_density(net, seen[0], same), has_rank=False))
                 continue
-            one = condition(net, part, same, [target] if target else [], memory_limit=memory_limit)
+            one = condition(net, part, same, wanted, memory_limit=memory_limit)
             if one.asked:
                 asked.append((where, one))
             if seen:
@@ -228,12 +230,15 @@ def _log_density(net: Network, name: str, rows: Rows) -> Floats:
 def _logistic_terms(
     net: Network, columns: Mapping[str, Column], n_rows: int, is_open: Bools
 ) -> Iterator[_Term]:
-    """Logistic nodes whose continuous parents are known."""
+    """Logistic nodes whose continuous parents are known; others, that lead to nothing, are flat."""
     for local in net.logistic.values():
-        parents = [v.name for v in local.continuous]
-        if any(parent not in columns for parent in parents):
-            continue
-        is_closed = ~is_open & np.logical_and.reduce([~np.isnan(columns[p]) for p in parents])
+        parents, r = [v.name for v in local.continuous], local.child.n_states
+        known = [~np.isnan(columns[p]) if p in columns else np.zeros(n_rows, bool) for p in parents]
+        is_closed = ~is_open & np.logical_and.reduce(known)
+        idle = np.flatnonzero(~is_open & ~is_closed)
+        if idle.size:
+            flat = np.full((len(idle), r), -np.log(r))
+            yield _Term(idle, (local.child.name,), flat, has_rank=False)
         where = np.flatnonzero(is_closed)
         if not where.size:
             continue

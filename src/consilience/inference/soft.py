@@ -9,7 +9,7 @@ Pan 2010).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -63,8 +63,10 @@ def _margins(
 ) -> Callable[[Evidence, str], Floats | None]:
     """The function that gives the posterior of a node, or None if the evidence is impossible."""
     rows = rows_of(net, evidence)
-    _refuse_open(net, evidence, rows)
-    given = evidence_with_sets(net, evidence, memory_limit)
+    families = families_of(net, evidence.names, rows.observed, tuple(evidence.soft))
+    _refuse_open(net, evidence, rows, families.joined)
+    is_open = open_logistic(net, families.every, rows.values)
+    given = None if is_open else evidence_with_sets(net, evidence, memory_limit)
     if given is None or given.is_cut:
         return lambda evidence, name: _margin_in_logs(net, evidence, name, memory_limit)
     tree, sets = compiled(net, tuple(given.sets), memory_limit=memory_limit), given.sets
@@ -85,9 +87,8 @@ def _margin_in_logs(
     return None if found.log_evidence[0] == -math.inf else found.weights[0]
 
 
-def _refuse_open(net: Network, evidence: Evidence, rows: Rows) -> None:
-    every = families_of(net, evidence.names, rows.observed, ()).every
-    if open_logistic(net, every, rows.values):
+def _refuse_open(net: Network, evidence: Evidence, rows: Rows, families: Sequence[str]) -> None:
+    if open_logistic(net, families, rows.values):
         name = next(iter(evidence.soft))
         raise InputError(
             f"soft evidence about {name!r} needs exact posteriors, which logistic nodes with "

@@ -105,8 +105,10 @@ def hidden_sets(
     n_missing, n_barren = 0, 0
     for i in range(n_rows):
         for v in range(n_variables):
-            n_missing += codes[i, v] == -1
-            n_barren += codes[i, v] == -2
+            if codes[i, v] == -1:
+                n_missing += 1
+                for k in range(children_first[v], children_first[v + 1]):
+                    n_barren += codes[i, children[k]] == -2
     rows = np.empty(n_missing, np.int64)
     first = np.zeros(n_missing + 1, np.int64)
     members = np.empty(n_missing + n_barren, np.int32)
