@@ -32,6 +32,9 @@ from consilience.structure.sources import default_score
 __all__ = ["Method", "check_gaps", "columns_with_gaps", "method_for", "table_of"]
 
 
+PRICE_OF_REGRESSIONS = 1.0
+"""Of PNAL: log densities of regressions vary more from row to row than log probabilities."""
+
 OF_WHOLE_ROWS = (BHD, CrossValidated, FNML, HeldOut, QNML)
 """Scores that are not defined for fractions of rows."""
 
@@ -115,9 +118,11 @@ def method_for(
     """The method for rows with gaps in these columns, by the rule at the top of this module."""
     if gaps is None and score is not None and takes_gaps(score):
         return Method(score, None, tuple(missing))
+    has_numbers = any(one.is_continuous for one in engine.schema.variables.values())
     if gaps is None and score is None and not isinstance(engine, Memory):
-        return Method(PNAL(), None, tuple(missing))
-    if logistic and any(one.is_continuous for one in engine.schema.variables.values()):
+        price = PNAL(c=PRICE_OF_REGRESSIONS) if has_numbers else PNAL()
+        return Method(price, None, tuple(missing))
+    if logistic and has_numbers:
         raise DataError(
             f"{missing[0]!r} has gaps, and rows are not completed for continuous parents of "
             "discrete variables. Leave out logistic=True, or use a score for gaps, cs.PNAL(c=1).",
