@@ -1,57 +1,6 @@
 """Scores: how well a family fits the rows. All of them, under one name: ``cs.scores.BIC()``."""
 
-from __future__ import annotations
+from consilience.structure import scores as _home
+from consilience.structure.scores import *  # noqa: F403  # the list stands there
 
-from consilience.structure.scores import (
-    AIC,
-    BDJ,
-    BHD,
-    BIC,
-    EBIC,
-    FNML,
-    K2,
-    MAP,
-    NAL,
-    PNAL,
-    QNML,
-    ArcPrior,
-    BDe,
-    BDeu,
-    BDs,
-    BGe,
-    BySource,
-    CrossValidated,
-    CustomScore,
-    HeldOut,
-    LogLikelihood,
-    PerSource,
-    UniformPrior,
-    VariableSelection,
-)
-
-__all__ = [
-    "AIC",
-    "BDJ",
-    "BHD",
-    "BIC",
-    "EBIC",
-    "FNML",
-    "K2",
-    "MAP",
-    "NAL",
-    "PNAL",
-    "QNML",
-    "ArcPrior",
-    "BDe",
-    "BDeu",
-    "BDs",
-    "BGe",
-    "BySource",
-    "CrossValidated",
-    "CustomScore",
-    "HeldOut",
-    "LogLikelihood",
-    "PerSource",
-    "UniformPrior",
-    "VariableSelection",
-]
+__all__ = list(_home.__all__)
