@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.statistics.engines import Batches, Memory, centered
+from consilience.statistics.request import MomentsBySets
 
 
 @st.composite
@@ -84,6 +85,23 @@ def test_the_answer_has_the_same_bits_for_any_number_of_threads(monkeypatch):
     table = cs.read({"x": np.random.default_rng(0).normal(size=1234)}, continuous=["x"])
     answers = [cs.moments(Memory(table, threads=n), ["x"]).scatter for n in (1, 2, 3)]
     assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("few", [0, 16], ids=["sorted", "row by row"])
+def test_moments_by_several_sets_have_the_bits_of_each_set_alone(monkeypatch, few):
+    monkeypatch.setattr(centered, "ROWS_A_BLOCK", 100)
+    monkeypatch.setattr(centered, "ROWS_A_GROUP", 20)
+    monkeypatch.setattr(centered, "FEW", few)
+    rng = np.random.default_rng(0)
+    columns = {"x": rng.normal(size=500), "y": rng.normal(size=500)}
+    states = {name: rng.integers(0, n, 500).astype(str) for name, n in (("a", 2), ("b", 3))}
+    engine = Memory(cs.read(columns | states, discrete=["a", "b"]))
+    sets = ((), ("a",), ("b",), ("a", "b"))
+    together = engine.gather(MomentsBySets(("x", "y"), sets))
+    for by, one in zip(sets, together, strict=True):
+        alone = cs.moments(engine, ["x", "y"], by=by)
+        assert one.given == alone.given
+        np.testing.assert_array_equal(one.scatter, alone.scatter)
 
 
 def test_moments_of_a_discrete_variable_are_refused():

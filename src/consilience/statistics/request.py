@@ -19,7 +19,7 @@ from consilience.statistics.moments import Moments
 if TYPE_CHECKING:
     from consilience.statistics.engines.memory import Memory
 
-__all__ = ["CountRequest", "Engine", "MomentRequest", "Request", "map_merge"]
+__all__ = ["CountRequest", "Engine", "MomentRequest", "MomentsBySets", "Request", "map_merge"]
 
 Answer = TypeVar("Answer")
 AnswerOut = TypeVar("AnswerOut", covariant=True)
@@ -112,11 +112,48 @@ class MomentRequest:
 
     def work(self, part: Memory) -> Moments:
         """Moments of the rows of one part."""
-        return part.moments(self)
+        alone = MomentsBySets(self.names, (self.by,), self.by_source, self.memory_limit)
+        return part.moments(alone)[0]
 
     def merge(self, left: Moments, right: Moments) -> Moments:
         """Moments of the rows of both."""
         return left.merge(right)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsBySets:
+    """Moments of the same continuous variables by several sets of discrete ones.
+
+    Parameters
+    ----------
+    names
+        Continuous variables.
+    sets
+        Discrete variables for whose joint states the moments are kept apart, set by set.
+    by_source
+        Keep the sources apart or pool them.
+    memory_limit
+        Bytes of the moments by one set; more are refused before anything is allocated.
+    """
+
+    names: tuple[str, ...]
+    sets: tuple[tuple[str, ...], ...]
+    by_source: bool = False
+    memory_limit: float = MEMORY_LIMIT
+
+    def empty(self, schema: Schema) -> list[Moments]:
+        """Moments of no rows."""
+        return [
+            Moments.empty(schema, self.names, by=by, by_source=self.by_source) for by in self.sets
+        ]
+
+    def work(self, part: Memory) -> list[Moments]:
+        """Moments of the rows of one part, which are read once."""
+        return part.moments(self)
+
+    def merge(self, left: list[Moments], right: list[Moments]) -> list[Moments]:
+        """Moments of the rows of both, set by set."""
+        return [a.merge(b) for a, b in zip(left, right, strict=True)]
 
 
 def map_merge(schema: Schema, parts: Iterable[Memory], request: Request[Answer]) -> Answer:

@@ -9,43 +9,20 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from consilience.data.variable import Schema
 from consilience.statistics.counts import MEMORY_LIMIT, parent_states_of
 from consilience.statistics.moments import Moments
-from consilience.statistics.request import Engine, MomentRequest
+from consilience.statistics.request import Engine, MomentRequest, MomentsBySets
+from consilience.statistics.together import Together
 
-if TYPE_CHECKING:
-    from consilience.statistics.engines.memory import Memory
-
-__all__ = ["MomentRequests", "Strata"]
+__all__ = ["Strata"]
 
 Given: TypeAlias = tuple[str, ...]
 
 _Key: TypeAlias = tuple[Given, Given, bool]
 """Continuous variables, discrete ones, and whether sources are kept apart."""
-
-
-@dataclass(frozen=True, slots=True)
-class MomentRequests:
-    """Several requests for moments at once, answered in one pass over the rows."""
-
-    requests: tuple[MomentRequest, ...]
-
-    def empty(self, schema: Schema) -> list[Moments]:
-        """Moments of no rows."""
-        return [request.empty(schema) for request in self.requests]
-
-    def work(self, part: Memory) -> list[Moments]:
-        """Moments of the rows of one part."""
-        return [request.work(part) for request in self.requests]
-
-    def merge(self, left: list[Moments], right: list[Moments]) -> list[Moments]:
-        """Moments of the rows of both."""
-        return [a.merge(b) for a, b in zip(left, right, strict=True)]
 
 
 class Strata:
@@ -75,8 +52,8 @@ class Strata:
         """The continuous variables that are missing in some rows."""
         if self.by().n_incomplete.sum() == 0:
             return frozenset()
-        alone = MomentRequests(tuple(self._request(((name,), (), False)) for name in self.names))
-        found = self._engine.gather(alone)
+        alone = tuple(self._request(((name,), (), False)) for name in self.names)
+        found = self._engine.gather(Together(alone))
         return frozenset(one.names[0] for one in found if one.n_incomplete.sum() > 0)
 
     def of(self, members: Iterable[str], given: Given, *, by_source: bool = False) -> Moments:
@@ -109,8 +86,9 @@ class Strata:
                 room -= size
                 keys.append(key)
         if keys:
-            requests = MomentRequests(tuple(map(self._request, keys)))
-            self._keep(keys, self._engine.gather(requests))
+            sets = tuple(given for _, given, _ in keys)
+            request = MomentsBySets(self.names, sets, by_source, self._memory_limit)
+            self._keep(keys, self._engine.gather(request))
 
     def _request(self, key: _Key) -> MomentRequest:
         return MomentRequest(*key, self._memory_limit)

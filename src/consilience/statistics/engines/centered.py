@@ -1,23 +1,29 @@
 """Centred moments of rows in memory: block by block, merged in the order of the blocks.
 
-Blocks have a fixed number of rows, so the answer has the same bits for any number of threads.
+Blocks have a fixed number of rows, so the answer has the same bits for any number of threads, and
+whatever else is asked for at once. The values of a block are read once for all sets of discrete
+variables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 
 import numpy as np
 
-from consilience import _check
-from consilience._typing import Floats, Integers
+from consilience import _check, _freeze
+from consilience._typing import Codes, Floats, Integers
 from consilience.data.table import Table
+from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError
+from consilience.kernels.moments import center, join
 from consilience.kernels.threads import each_part
 from consilience.statistics.counts import parent_states_of, source_axis
 from consilience.statistics.moments import Moments
-from consilience.statistics.request import MomentRequest
+from consilience.statistics.request import MomentsBySets
 
 __all__ = ["moments_of"]
 
@@ -30,116 +36,186 @@ MOST_SMALL = 1 << 16
 ROWS_A_GROUP = 1 << 8
 """Blocks have at least this many rows for each group, or merging them costs more than they do."""
 
+FEW = 16
+"""Moments of more variables by group are quicker had by sorting the rows and multiplying matrices
+than by a loop over the rows."""
 
-def moments_of(table: Table, request: MomentRequest, threads: int) -> Moments:
-    """The moments of all rows of a table."""
-    _check_request(table, request)
-    empty = request.empty(table.schema)
-    size = max(ROWS_A_BLOCK, ROWS_A_GROUP * empty.weight.size)
+
+def moments_of(table: Table, request: MomentsBySets, threads: int) -> list[Moments]:
+    """The moments of all rows of a table, set by set."""
+    sizes: dict[int, list[int]] = {}
+    for i, by in enumerate(request.sets):
+        rows_a_block = max(ROWS_A_BLOCK, ROWS_A_GROUP * _checked_groups(table, request, by))
+        sizes.setdefault(min(rows_a_block, table.n_rows), []).append(i)
+    Moments.empty(table.schema, request.names)  # refuses what is not continuous
+    if table.n_rows == 0:
+        return request.empty(table.schema)
+    found: dict[int, Moments] = {}
+    for size, places in sizes.items():
+        sets = tuple(request.sets[i] for i in places)
+        found |= zip(places, _in_blocks(table, request, sets, size, threads), strict=True)
+    return [found[i] for i in range(len(request.sets))]
+
+
+def _checked_groups(table: Table, request: MomentsBySets, by: Sequence[str]) -> int:
+    """The number of groups of a set that can be asked for."""
+    d = len(request.names)
+    for name in by:
+        if table.schema[name].is_continuous:
+            raise InputError(f"moments by {name!r}: it is continuous.", variable=name)
+    if request.by_source and table.source in by:
+        raise InputError(f"moments by {table.source!r}: the source is an axis of its own already.")
+    n_groups = parent_states_of([table.schema[name] for name in by])
+    source = source_axis(table.schema, by_source=request.by_source)
+    n_groups *= 1 if source is None else source.n_states
+    _check.memory(
+        f"the moments of {d} variables in {n_groups} groups",
+        8.0 * n_groups * (d + 1) ** 2,
+        request.memory_limit,
+        "Ask for fewer variables, or raise memory_limit.",
+    )
+    return n_groups
+
+
+def _in_blocks(
+    table: Table, request: MomentsBySets, sets: Sequence[Sequence[str]], size: int, threads: int
+) -> list[Moments]:
+    """The moments by sets that have blocks of the same size."""
     n_blocks = -(-table.n_rows // size)
 
-    def work(block_from: int, block_to: int) -> list[Moments]:
+    def work(block_from: int, block_to: int) -> list[list[Moments]]:
         starts = range(block_from * size, block_to * size, size)
         with np.errstate(over="ignore", invalid="ignore"):  # refused below
-            return [_block(table, request, slice(start, start + size)) for start in starts]
+            blocks = (_Block.of(table, request, sets, slice(s, s + size)) for s in starts)
+            return [[block.moments(by) for by in sets] for block in blocks]
 
-    parts = each_part(n_blocks, min(threads, max(1, n_blocks)), work)
-    blocks = [block for part in parts for block in part]
+    parts = each_part(n_blocks, min(threads, n_blocks), work)
+    return [_total(some) for some in zip(*(one for part in parts for one in part), strict=True)]
+
+
+def _total(blocks: Sequence[Moments]) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
-        total = reduce(Moments.merge, blocks[1:], blocks[0]) if blocks else empty
+        total = reduce(Moments.merge, blocks)
     if not np.isfinite(total.scatter).all():
         raise DataError(
-            f"the products of {_check.listed(request.names)} are too large for a float. Divide the "
+            f"the products of {_check.listed(total.names)} are too large for a float. Divide the "
             "columns by a constant."
         )
     return total
 
 
-def _check_request(table: Table, request: MomentRequest) -> None:
-    d = len(request.names)
-    for name in request.by:
-        if table.schema[name].is_continuous:
-            raise InputError(f"moments by {name!r}: it is continuous.", variable=name)
-    if request.by_source and table.source in request.by:
-        raise InputError(f"moments by {table.source!r}: the source is an axis of its own already.")
-    groups = parent_states_of([table.schema[name] for name in request.by])
-    source = source_axis(table.schema, by_source=request.by_source)
-    groups *= 1 if source is None else source.n_states
-    _check.memory(
-        f"the moments of {d} variables in {groups} groups",
-        8.0 * groups * (d + 1) ** 2,
-        request.memory_limit,
-        "Ask for fewer variables, or raise memory_limit.",
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Some rows, those without any gap in the continuous variables.
+
+    Parameters
+    ----------
+    names
+        The continuous variables.
+    source
+        The source variable, or None if sources are pooled.
+    values, weights
+        Shape (continuous variables, rows), and the weights of the rows, or None if all are one.
+    place, codes
+        The discrete variables and their states, shape (discrete variables, rows); the source is
+        the first one.
+    n_rows
+        Weight of all rows of each source, also of those with gaps.
+    """
+
+    names: tuple[str, ...]
+    source: Variable | None
+    values: Floats
+    weights: Floats | None
+    place: dict[str, tuple[int, Variable]]
+    codes: Codes
+    n_rows: Floats
+
+    @classmethod
+    def of(
+        cls, table: Table, request: MomentsBySets, sets: Sequence[Sequence[str]], rows: slice
+    ) -> _Block:
+        """The block of these rows."""
+        source = source_axis(table.schema, by_source=request.by_source)
+        names = dict.fromkeys(name for by in sets for name in by)
+        n = len(range(*rows.indices(table.n_rows)))
+        values, codes = np.empty((len(request.names), n)), np.zeros((1 + len(names), n), np.int32)
+        for k, name in enumerate(request.names):
+            values[k] = table.column(name)[rows]
+        if source is not None and table.source_codes is not None:
+            codes[0] = table.source_codes[rows]
+        for k, name in enumerate(names):
+            codes[1 + k] = table.column(name)[rows]
+        weights = None if table.weights is None else table.weights[rows].astype(float)
+        n_sources = 1 if source is None else source.n_states
+        n_rows = np.bincount(codes[0], weights, minlength=n_sources).astype(float)
+        is_known = ~np.isnan(values).any(axis=0)
+        if not is_known.all():
+            values, codes = values[:, is_known], codes[:, is_known]
+            weights = None if weights is None else weights[is_known]
+        place = {name: (1 + k, table.schema[name]) for k, name in enumerate(names)}
+        return cls(request.names, source, values, weights, place, codes, _freeze.read_only(n_rows))
+
+    def moments(self, by: Sequence[str]) -> Moments:
+        """The moments of the rows by the joint states of some discrete variables."""
+        members = [self.place[name] for name in by]
+        given = tuple(variable for _, variable in members)
+        places = np.array([0, *(k for k, _ in members)])
+        sizes = np.array([len(self.n_rows), *(variable.n_states for variable in given)])
+        shape, d = (len(self.n_rows), parent_states_of(given)), len(self.names)
+        n_groups = shape[0] * shape[1]
+        sums = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
+        if n_groups > 1 and d <= FEW:
+            weights = np.ones(self.values.shape[1]) if self.weights is None else self.weights
+            center(self.values, weights, self.codes, places, sizes, *sums)
+        else:
+            group = np.empty(self.values.shape[1], np.int64)
+            join(self.codes, places, sizes, group)
+            _add_groups(self.values.T, self.weights, group, *sums)
+        weight, mean, scatter = map(_freeze.read_only, sums)
+        return Moments(
+            self.names,
+            given,
+            self.source,
+            weight.reshape(shape),
+            mean.reshape(*shape, d),
+            scatter.reshape(*shape, d, d),
+            self.n_rows,
+        )
 
 
-def _block(table: Table, request: MomentRequest, rows: slice) -> Moments:
-    empty = request.empty(table.schema)
-    n_sources, n_groups = empty.weight.shape
-    shape = len(range(*rows.indices(table.n_rows))), len(request.names)
-    values = np.empty(shape, order="F")  # column by column, as they are read
-    group, is_known = _group_code(table, request, rows)
-    for k, name in enumerate(request.names):
-        values[:, k] = table.column(name)[rows]
-        is_known &= ~np.isnan(values[:, k])
-    weights = None if table.weights is None else table.weights[rows].astype(float)
-    source = np.zeros(len(values), np.int64)
-    if empty.source and table.source_codes is not None:
-        source = table.source_codes[rows].astype(np.int64)
-    known = slice(None) if is_known.all() else is_known
-    weight, mean, scatter = _grouped(
-        values[known],
-        None if weights is None else weights[known],
-        (source * n_groups + group)[known],
-        n_sources * n_groups,
-    )
-    n_rows = np.bincount(source, weights, minlength=n_sources).astype(float)
-    return Moments(
-        empty.names,
-        empty.given,
-        empty.source,
-        weight.reshape(empty.weight.shape),
-        mean.reshape(empty.mean.shape),
-        scatter.reshape(empty.scatter.shape),
-        n_rows,
-    )
+def _add_groups(
+    values: Floats,
+    weights: Floats | None,
+    group: Integers,
+    weight: Floats,
+    mean: Floats,
+    scatter: Floats,
+) -> None:
+    """Fill in weight, mean and scatter of each group of rows; rows of no group are left out.
 
-
-def _group_code(
-    table: Table, request: MomentRequest, rows: slice
-) -> tuple[Integers, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    n_rows = len(range(*rows.indices(table.n_rows)))
-    code, is_known = np.zeros(n_rows, np.int64), np.ones(n_rows, bool)
-    for name in request.by:
-        column = table.column(name)[rows]
-        is_known &= column >= 0
-        code = code * table.schema[name].n_states + np.maximum(column, 0)
-    return code, is_known
-
-
-def _grouped(
-    values: Floats, weights: Floats | None, code: Integers, n_groups: int
-) -> tuple[Floats, Floats, Floats]:
-    """Weight, mean and scatter of each group of rows; rows without weights count one each."""
-    d = values.shape[1]
-    weight, mean = np.zeros(n_groups), np.zeros((n_groups, d))
-    scatter = np.zeros((n_groups, d, d))
-    ends = np.cumsum(np.bincount(code, minlength=n_groups)).tolist()
+    Rows without weights count one each.
+    """
+    is_known = group >= 0
+    if not is_known.all():
+        values, group = values[is_known], group[is_known]
+        weights = None if weights is None else weights[is_known]
+    n_groups = len(weight)
+    ends = np.cumsum(np.bincount(group, minlength=n_groups)).tolist()
     if n_groups > 1:
-        small = code.astype(np.uint16) if n_groups <= MOST_SMALL else code
+        small = group.astype(np.uint16) if n_groups <= MOST_SMALL else group
         order = np.argsort(small, kind="stable")  # of small numbers in linear time
         values = values[order]
         weights = None if weights is None else weights[order]
-    for group, (a, b) in enumerate(pairwise([0, *ends])):
+    for g, (a, b) in enumerate(pairwise([0, *ends])):
         if a == b:
             continue
         x = values[a:b]
         w = np.ones(b - a) if weights is None else weights[a:b]
-        weight[group] = w.sum()
-        if weight[group] > 0:
+        weight[g] = w.sum()
+        if weight[g] > 0:
             # Shifted by a row first: means of small differences keep the digits of large values.
-            mean[group] = x[0] + w @ (x - x[0]) / weight[group]
-            centered = x - mean[group]
+            mean[g] = x[0] + w @ (x - x[0]) / weight[g]
+            centered = x - mean[g]
             weighted = centered if weights is None else w[:, None] * centered
-            scatter[group] = weighted.T @ centered
-    return weight, mean, scatter
+            scatter[g] = weighted.T @ centered

@@ -34,7 +34,7 @@ from consilience.statistics.engines.spread import Spread, with_spread
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.plan import Axes, Group, plan
-from consilience.statistics.request import Answer, CountRequest, MomentRequest, Request
+from consilience.statistics.request import Answer, CountRequest, MomentsBySets, Request
 from consilience.statistics.toggles import ToggledParents, ToggleRequest
 
 __all__ = ["LEAST_WEIGHT", "Memory"]
@@ -97,10 +97,12 @@ class Memory:
         """The answer for all rows."""
         return request.work(self)
 
-    def moments(self, request: MomentRequest) -> Moments:
-        """Centred moments; see :class:`MomentRequest`."""
+    def moments(self, request: MomentsBySets) -> list[Moments]:
+        """Centred moments; see :class:`MomentsBySets`."""
         found = moments_of(self.table, request, self.threads)
-        return with_spread(found, self.table, self._spread) if self._spread else found
+        if not self._spread:
+            return found
+        return [with_spread(one, self.table, self._spread) for one in found]
 
     def count(self, request: CountRequest) -> list[Counts]:
         """Counts of all families of a request; see :class:`CountRequest`."""
