@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,29 +73,14 @@ def record_of(
 
     ``seen`` are the statistics of the rows as they are, ``used`` those that were estimated from.
     """
-    counts, moments, fits = seen.counts, seen.moments, seen.fits
-    n_rows = {
-        **{c.child.name: float(c.n_complete.sum()) for c in counts},
-        **{m.names[-1]: float(m.weight.sum()) for m in moments},
-        **{f.distribution.child.name: f.n_rows for f in fits},
-    }
-    incomplete = {
-        **{c.child.name: float(c.n_incomplete.sum()) for c in counts},
-        **{m.names[-1]: float(m.n_incomplete.sum()) for m in moments},
-        **{f.distribution.child.name: f.n_incomplete for f in fits},
-    }
-    incomplete = {k: n if n > ROUNDING * n_rows[k] else 0.0 for k, n in incomplete.items()}
-    unidentified = {
-        **{c.child.name: _n_unseen(c) for c in counts},
-        **{m.names[-1]: int((m.weight <= len(m.names)).sum()) for m in moments},
-        **{f.distribution.child.name: f.unidentified for f in fits},
-    }
+    uses = {one.child: one for one in _uses(seen)}
+    n_incomplete = {node: uses[node].n_incomplete for node in order}
     apart = [c for c in used.counts if len(c.sources) > 1]
     return Record(
         method=told.method.format(method_of(chosen)),
-        n_rows={node: n_rows[node] for node in order},
-        n_incomplete={node: incomplete[node] for node in order},
-        unidentified={node: unidentified[node] for node in order},
+        n_rows={node: uses[node].n_rows for node in order},
+        n_incomplete=n_incomplete,
+        unidentified={node: uses[node].unidentified for node in order},
         pooling=_freeze.LateMap(
             {
                 **{c.child.name: partial(_evidence, c, chosen["table"], local) for c in apart},
@@ -103,12 +88,36 @@ def record_of(
             }
         ),
         notes=(
-            *(_notes_on_gaps(incomplete) if told.notes is None else told.notes),
+            *(_notes_on_gaps(n_incomplete) if told.notes is None else told.notes),
             *_notes_on_tables(chosen.get("table"), apart, local),
             *_notes_on_regressions(chosen.get("regression"), used.moments),
-            *_notes_on_logistic(fits),
+            *_notes_on_logistic(seen.fits),
         ),
     )
+
+
+class _Use(NamedTuple):
+    """Rows that a family was estimated from and could not use, and parent states without rows."""
+
+    child: str
+    n_rows: float
+    n_incomplete: float
+    unidentified: int
+
+
+def _uses(seen: Statistics) -> Iterator[_Use]:
+    for c in seen.counts:
+        yield _use(c.child.name, c.n_complete.sum(), c.n_incomplete.sum(), _n_unseen(c))
+    for m in seen.moments:
+        n_poor = int((m.weight <= len(m.names)).sum())
+        yield _use(m.names[-1], m.weight.sum(), m.n_incomplete.sum(), n_poor)
+    for f in seen.fits:
+        yield _use(f.distribution.child.name, f.n_rows, f.n_incomplete, f.unidentified)
+
+
+def _use(child: str, n_rows: float, n_incomplete: float, unidentified: int) -> _Use:
+    is_gap = n_incomplete > ROUNDING * n_rows
+    return _Use(child, float(n_rows), float(n_incomplete) if is_gap else 0.0, unidentified)
 
 
 def _evidence(
