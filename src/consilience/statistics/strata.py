@@ -61,6 +61,8 @@ class Strata:
 
         Variables without gaps are there too, so that families share what is the same.
         """
+        if not self.gaps:
+            return self.by(given, by_source=by_source)
         left_out = self.gaps - {*members}
         names = tuple(name for name in self.names if name not in left_out)
         return self._by((names, given, by_source))
@@ -81,8 +83,7 @@ class Strata:
         room = self._memory_limit
         for given in dict.fromkeys(wanted):
             key = self.names, given, by_source
-            size = self._n_bytes(key)
-            if key not in self._kept and size <= room:
+            if key not in self._kept and (size := self._n_bytes(key)) <= room:
                 room -= size
                 keys.append(key)
         if keys:

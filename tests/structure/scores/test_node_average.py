@@ -13,7 +13,8 @@ import consilience as cs
 from consilience.errors import DataError, InputError, ModelError
 from consilience.statistics.engines import Batches, Memory
 from consilience.structure.family_scores import strata_of
-from consilience.structure.searches.mixed import MixedScores
+from consilience.structure.searches.judge import Grounds
+from consilience.structure.searches.regression_judge import RegressionJudge
 
 NAMES = "abcd"
 STATES = {"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"], "d": ["0", "1", "2"]}
@@ -230,12 +231,12 @@ def test_neighbors_of_a_regression_are_what_they_are_one_by_one():
     table = cs.read(mixed_frame())
     engine, names = Memory(table), tuple(table.variables)
     strata = strata_of(engine, names, 1e9)
-    scores = MixedScores(engine, strata, cs.PNAL(), names, memory_limit=1e9)
-    toggled = scores.toggled(2, 0b00001, np.array([1, 3, 4]))
+    judge = RegressionJudge(Grounds(engine, strata, cs.PNAL(), names, 1e9))
+    neighbors = judge.neighbors(2, 0b00001, [1, 3, 4])
     sets = [0b00000, 0b00011, 0b00001, 0b01001, 0b10001]
-    np.testing.assert_array_equal(toggled, scores.several(2, sets))
-    parts = list(scores.parts(2, [0, 1], np.arange(4)))
-    np.testing.assert_array_equal(parts[0], scores.several(2, [0, 1, 2, 3]))
+    np.testing.assert_array_equal(neighbors, judge.several([(2, one) for one in sets]))
+    parts = list(judge.scored_sets(2, [0, 1])(np.arange(4)))
+    np.testing.assert_array_equal(parts[0], judge.several([(2, one) for one in range(4)]))
 
 
 def test_logistic_families_have_their_own_rows():
