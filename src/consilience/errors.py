@@ -11,7 +11,8 @@
     │   ├── ImpossibleEvidenceError        what is given has probability zero
     │   └── FormatError                    the text of a file
     ├── UnknownNameError (KeyError)        a name that nothing has
-    ├── MissingFileError (FileNotFoundError)
+    ├── MissingFileError (FileNotFoundError)  a file to be read, or the folder of one to be written
+    ├── WriteError (OSError)               a file cannot be written; the old one is as it was
     ├── MemoryLimitError (MemoryError)     refused before anything was allocated
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
@@ -37,6 +38,7 @@ __all__ = [
     "ModelError",
     "TooDearError",
     "UnknownNameError",
+    "WriteError",
 ]
 
 
@@ -88,7 +90,15 @@ class UnknownNameError(ConsilienceError, KeyError):
 
 
 class MissingFileError(ConsilienceError, FileNotFoundError):
-    """A file to be read does not exist."""
+    """A file to be read, or the folder of one to be written, does not exist."""
+
+
+class WriteError(ConsilienceError, OSError):
+    """A file cannot be written; what it held before is as it was. ``errno`` is the system's."""
+
+    def __init__(self, message: str, **culprits: Any) -> None:
+        super().__init__(message, **culprits)
+        self.errno = culprits.get("errno")
 
 
 class MemoryLimitError(ConsilienceError, MemoryError):

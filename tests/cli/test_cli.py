@@ -87,7 +87,9 @@ def test_an_error_of_several_lines_is_printed_as_one(monkeypatch, model):
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path, model):
-    assert "No such file" in refused("show", model, "--svg", tmp_path / "none" / "x.svg")
+    assert "x.svg' cannot be written: there is no folder" in refused(
+        "show", model, "--svg", tmp_path / "none" / "x.svg"
+    )
 
 
 def test_an_unexpected_exception_is_not_swallowed(monkeypatch, model):

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience import _freeze
+from consilience import _freeze, _write
 from consilience._typing import Column
 from consilience.classify.evaluation import CalibrationCurve
 from consilience.data.table import Table
@@ -170,7 +170,7 @@ class CellFile:
         if self._path is None:
             return
         is_new = not self._path.exists() or self._path.stat().st_size == 0
-        with self._path.open("a", encoding="utf-8") as file:
+        with _write.told(self._path), self._path.open("a", encoding="utf-8") as file:
             if is_new:
                 file.write(_line(HEADING))
             file.write(_line({"key": key, **cell.to_json()}))

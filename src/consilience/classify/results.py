@@ -24,6 +24,7 @@ The worst source and the gap between the best and the worst follow from these.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _write
 from consilience._typing import Floats
 from consilience.classify.cells import Cell
 from consilience.classify.evaluation import (
@@ -423,7 +424,8 @@ def _merged(curves: Sequence[CalibrationCurve], n_bins: int) -> CalibrationCurve
 def _write_csv(path: str | Path, kind: type, rows: Iterable[Any]) -> None:
     """One line a record, one column a field."""
     names = [field.name for field in fields(kind)]
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([getattr(row, name) for name in names] for row in rows)
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([getattr(row, name) for name in names] for row in rows)
+    _write.write_text(lines.getvalue(), path)

@@ -206,7 +206,7 @@ def markers(missing: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_model_path(path: Path) -> None:
-    """Refuse a model file that could not be written, before any work is done for it."""
+    """Refuse a file whose extension does not say how a model is written."""
     from consilience import _check
     from consilience.files.registry import FORMATS
 
@@ -215,8 +215,6 @@ def check_model_path(path: Path) -> None:
             f"a model cannot be written to {path.name!r}. Known extensions: "
             f"{_check.listed(FORMATS)}, each also with '.gz'."
         )
-    if not path.parent.is_dir():
-        raise Refusal(f"there is no folder {str(path.parent)!r}.")
 
 
 def model_of(text: str, name: str, others: str = "") -> cs.DAG | cs.Network:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from consilience import _write
 from consilience.cli.common import (
     markers,
     missing_option,
@@ -19,6 +20,7 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
+from consilience.cli.outputs import check_outputs, force_option
 from consilience.cli.scores import score_of, score_option
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class _Side:
 @weight_option
 @missing_option
 @click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
+@force_option
 @spoken
 def compare(
     model: str,
@@ -57,6 +60,7 @@ def compare(
     weight: str | None,
     missing: tuple[str, ...],
     svg: Path | None,
+    force: bool,
 ) -> None:
     """Compare two graphs over the same nodes.
 
@@ -74,6 +78,7 @@ def compare(
 
     if not data and (score is not None or ess is not None):
         raise click.UsageError("a score needs rows: name their file after the two graphs.")
+    check_outputs([svg], [model, other, *data], force=force)
     sides = _side(model), _side(other)
     learned, true = sides
     table = _read(sides, data, source, weight, missing) if data else None
@@ -96,7 +101,7 @@ def compare(
         titles = [Path(side.name).stem if side.network else side.name for side in sides]
         is_told_apart = len(set(titles)) == 2
         picture = cs.svg_pair(learned.dag, true.dag, names=titles if is_told_apart else names)
-        svg.write_text(picture, encoding="utf-8")
+        _write.write_text(picture, svg)
         click.echo(f"\npicture written to {svg}")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from consilience.cli.common import check_model_path, print_notes, source_node_option, spoken
+from consilience.cli.outputs import check_outputs, force_option
 
 __all__ = ["convert"]
 
@@ -15,8 +16,9 @@ __all__ = ["convert"]
 @click.argument("model")
 @click.argument("output", type=click.Path(path_type=Path))
 @source_node_option
+@force_option
 @spoken
-def convert(model: str, output: Path, source: str | None) -> None:
+def convert(model: str, output: Path, source: str | None, force: bool) -> None:
     """Write a network in another format.
 
     The extensions say which: .json (keeps everything), .bif, .xmlbif or .xml, .xdsl (GeNIe), .net
@@ -30,6 +32,7 @@ def convert(model: str, output: Path, source: str | None) -> None:
     import consilience as cs
 
     check_model_path(output)
+    check_outputs([output], [model], force=force)
     net = cs.load(model, source=source)
     cs.save(net, output)
     click.echo(f"{len(net.dag.nodes):,} nodes written to {output}")

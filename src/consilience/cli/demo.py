@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from consilience.cli.common import screen, spoken
+from consilience.cli.outputs import check_outputs
 
 __all__ = ["demo"]
 
@@ -23,4 +24,5 @@ def demo(svg: Path | None) -> None:
     """
     from consilience.demo.story import tell
 
+    check_outputs([svg], [])
     tell(screen(), svg_path=svg)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from consilience import _write
 from consilience.cli.bundles import bundled
 from consilience.cli.common import (
     Refusal,
@@ -22,6 +23,7 @@ from consilience.cli.common import (
     spoken,
 )
 from consilience.cli.estimators import CALIBRATED, HIERARCHICAL, Tables, estimator_of
+from consilience.cli.outputs import check_folder, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import (
     Reading,
@@ -61,6 +63,7 @@ MEASURES: Final = {
 }
 ABOUT_POSITIVE: Final = ("precision", "recall", "f1")
 DPI = 150
+RESULTS, SUMMARY, CELLS = FILES = ("results.csv", "summary.csv", "cells.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,7 @@ plan_options: Final = bundled(
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Folder for results and figures."
 )
+@force_option
 @spoken
 def evaluate(
     data: tuple[str, ...],
@@ -173,6 +177,7 @@ def evaluate(
     positive: str | None,
     measure: str,
     output: Path | None,
+    force: bool,
 ) -> None:
     """Compare ways to learn a classifier on rows that they did not learn from.
 
@@ -193,6 +198,8 @@ def evaluate(
     """
     import consilience as cs
 
+    if output is not None:
+        check_folder(output, FILES, [*data, *contest.structure], force=force)
     splits = _splits(plan)
     _check_priors(contest, set(contest.parameters or {*MANY_SOURCES.values(), "dirichlet"}))
     choices = dict(map(discretizer_of, reading.discretize))
@@ -202,7 +209,8 @@ def evaluate(
     _check_target(table, target)
     _check_measure(table, target, positive, measure)
     if output is not None:
-        output.mkdir(exist_ok=True)
+        with _write.told(output):
+            output.mkdir(exist_ok=True)
     with watched("Evaluating") as progress:
         found = cs.cross_evaluate(
             table,
@@ -214,11 +222,11 @@ def evaluate(
             positive=positive,
             seed=plan.seed,
             progress=progress,
-            resume=None if output is None else output / "cells.jsonl",
+            resume=None if output is None else output / CELLS,
         )
     _print_tables(found, MEASURES[measure])
     if output is not None:
-        _write(found, output)
+        _write_all(found, output)
     if found.stopped_by == "interrupt":
         again = "; the same command goes on from here" if output is not None else ""
         click.echo(f"interrupted{again}", err=True)
@@ -347,13 +355,13 @@ def _print_tables(found: cs.CrossEvaluation, measure: str) -> None:
     print_notes(list(found.notes))
 
 
-def _write(found: cs.CrossEvaluation, folder: Path) -> None:
+def _write_all(found: cs.CrossEvaluation, folder: Path) -> None:
     """All numbers, and pictures of them if they can be drawn."""
     from consilience.errors import MissingExtraError
 
-    found.to_csv(folder / "results.csv")
-    found.summary_to_csv(folder / "summary.csv")
-    written = ["results.csv", "summary.csv"]
+    found.to_csv(folder / RESULTS)
+    found.summary_to_csv(folder / SUMMARY)
+    written = [RESULTS, SUMMARY]
     notes = []
     try:
         written += _draw(found, folder)
@@ -370,6 +378,7 @@ def _draw(found: cs.CrossEvaluation, folder: Path) -> list[str]:
 
     names = []
     for name, figure in evaluation_figures(found).items():
-        figure.savefig(folder / f"{name}.png", dpi=DPI)
+        with _write.written(folder / f"{name}.png") as stream:
+            figure.savefig(stream, format="png", dpi=DPI)
         names.append(f"{name}.png")
     return names

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from consilience import _write
 from consilience.cli.common import (
     Refusal,
     check_model_path,
@@ -20,6 +21,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
+from consilience.cli.outputs import check_outputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import score_of, score_option
@@ -90,6 +92,7 @@ N_VOTERS = 5
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the vote to this file.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the model.")
+@force_option
 @spoken
 def fuse(
     data: tuple[str, ...],
@@ -104,6 +107,7 @@ def fuse(
     parameters: str | None,
     plot: Path | None,
     output: Path | None,
+    force: bool,
 ) -> None:
     """Fuse the networks of several sources into one, by a vote on their arcs.
 
@@ -125,6 +129,7 @@ def fuse(
         check_model_path(output)
     if plot is not None:
         _check_plot(plot)
+    check_outputs([output, plot], data, force=force)
     sources = _sources(data, reading)
     with watched("Learning each source") as progress:
         fused = cs.fuse(
@@ -143,7 +148,8 @@ def fuse(
             raise Refusal("graphs alone give no network to write; leave --output out.")
         cs.save(fused.network, output)
     if plot is not None:
-        cs.plot_fusion(fused).savefig(plot, dpi=150)
+        with _write.written(plot) as stream:
+            cs.plot_fusion(fused).savefig(stream, format=plot.suffix[1:].lower(), dpi=150)
     _print(fused, output, plot)
 
 
@@ -156,8 +162,6 @@ def _check_plot(path: Path) -> None:
             f"a picture cannot be written to {path.name!r}. Known extensions: "
             f"{_check.listed(PICTURES)}."
         )
-    if not path.parent.is_dir():
-        raise Refusal(f"there is no folder {str(path.parent)!r}.")
     _check.extra("matplotlib.pyplot", "plot", "--plot")
 
 

@@ -5,8 +5,12 @@ Every subcommand imports what it needs when it runs, so that ``--help`` answers 
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -27,8 +31,50 @@ from consilience.cli.show import show
 
 __all__ = ["main"]
 
+LOST: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""What a system says when standard output takes no more."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+class Commands(click.Group):
+    """The commands; when they end, what they print is out, or one line says that it is not.
+
+    A reader that closed the pipe has seen enough: exit code 1, and nothing is said.
+    """
+
+    def main(self, *arguments: Any, **choices: Any) -> Any:
+        """Run a command."""
+        _open_closed()
+        try:
+            try:
+                return super().main(*arguments, **choices)
+            finally:
+                sys.stdout.flush()
+        except OSError as problem:
+            if problem.filename is not None or problem.errno not in (errno.EPIPE, *LOST):
+                raise
+            _give_up(problem)
+
+
+def _open_closed() -> None:
+    """Let what goes to a stream that was closed beforehand be dropped."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - open to the end
+
+
+def _give_up(problem: OSError) -> NoReturn:
+    """Say what is lost, unless nobody reads, and drop what could not be written."""
+    if problem.errno != errno.EPIPE:
+        with suppress(OSError):
+            click.echo(f"error: standard output cannot be written: {problem.strerror}.", err=True)
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+
+
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="consilience")
 def main() -> None:
     """Bayesian networks learned from many sources.

@@ -18,6 +18,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
+from consilience.cli.outputs import check_outputs, force_option
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -35,6 +36,7 @@ __all__ = ["impute"]
 @row_source_option
 @missing_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@force_option
 @spoken
 def impute(
     model: str,
@@ -44,6 +46,7 @@ def impute(
     source: str | None,
     missing: tuple[str, ...],
     output: Path | None,
+    force: bool,
 ) -> None:
     """Fill the gaps of a file by a network.
 
@@ -63,6 +66,7 @@ def impute(
 
     if output is not None:
         check_rows_path(output)
+    check_outputs([output], [model, data], force=force)
     if seed is not None and not random:
         raise click.UsageError("--seed goes with --random.")
     net = cs.load(model)

@@ -9,6 +9,7 @@ import click
 
 from consilience.cli.common import Refusal, check_model_path, data_argument, screen, spoken
 from consilience.cli.estimators import Tables, estimator_of, table_options
+from consilience.cli.outputs import check_outputs, force_option
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
 from consilience.cli.structures import TAN, Structure, find_graph, structure_options
@@ -39,6 +40,7 @@ __all__ = ["learn"]
     "out of each family (the only way of calibrated).  [default: em]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the model.")
+@force_option
 @spoken
 def learn(
     data: tuple[str, ...],
@@ -48,6 +50,7 @@ def learn(
     ess: float | None,
     gaps: str | None,
     output: Path | None,
+    force: bool,
 ) -> None:
     """Fit a network to rows and write it to a model file.
 
@@ -80,6 +83,7 @@ def learn(
 
     if output is not None:
         check_model_path(output)
+    check_outputs([output], [*data, wanted.structure or ""], force=force)
     ess_of_score = ess if has_ess(wanted.score) else None
     is_for_tables = ess_of_score is None or tables.parameters == "dirichlet"
     estimator = estimator_of(tables, ess if is_for_tables else None)

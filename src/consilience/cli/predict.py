@@ -19,6 +19,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
+from consilience.cli.outputs import check_outputs, force_option
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -32,6 +33,7 @@ __all__ = ["predict"]
 @click.argument("data")
 @click.option("--target", required=True, metavar="NODE", help="The node to predict.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@force_option
 @row_source_option
 @missing_option
 @spoken
@@ -40,6 +42,7 @@ def predict(
     data: str,
     target: str,
     output: Path | None,
+    force: bool,
     source: str | None,
     missing: tuple[str, ...],
 ) -> None:
@@ -70,6 +73,7 @@ def predict(
 
     if output is not None:
         check_rows_path(output)
+    check_outputs([output], [model, data], force=force)
     net = cs.load(model)
     _check.known("node", [target], net.variables)
     with screen(stderr=True).status("Reading"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from consilience.cli.common import given_of, given_option, source_node_option, spoken
+from consilience.cli.outputs import check_outputs, force_option
 
 __all__ = ["sample"]
 
@@ -21,6 +22,7 @@ __all__ = ["sample"]
 @given_option
 @source_node_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@force_option
 @spoken
 def sample(
     model: str,
@@ -29,6 +31,7 @@ def sample(
     given: tuple[str, ...],
     source: str | None,
     output: Path | None,
+    force: bool,
 ) -> None:
     """Draw rows from a network.
 
@@ -46,6 +49,7 @@ def sample(
 
     if output is not None:
         check_rows_path(output)
+    check_outputs([output], [model], force=force)
     net = cs.load(model, source=source)
     rows = net.sample(n, given=given_of(net, given), seed=seed)
     if output is None:

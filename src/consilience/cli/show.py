@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from consilience import _write
 from consilience.cli.common import source_node_option, spoken
+from consilience.cli.outputs import check_outputs, force_option
 
 __all__ = ["show"]
 
@@ -19,8 +21,16 @@ __all__ = ["show"]
 )
 @click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
 @source_node_option
+@force_option
 @spoken
-def show(model: str, node: str | None, rows: int, svg: Path | None, source: str | None) -> None:
+def show(
+    model: str,
+    node: str | None,
+    rows: int,
+    svg: Path | None,
+    source: str | None,
+    force: bool,
+) -> None:
     """Describe a network or one of its tables.
 
     \b
@@ -32,8 +42,9 @@ def show(model: str, node: str | None, rows: int, svg: Path | None, source: str 
     import consilience as cs
     from consilience.show.text import describe_network, table_text
 
+    check_outputs([svg], [model], force=force)
     net = cs.load(model, source=source)
     click.echo(describe_network(net) if node is None else table_text(net, node, max_rows=rows))
     if svg is not None:
-        svg.write_text(cs.svg(net), encoding="utf-8")
+        _write.write_text(cs.svg(net), svg)
         click.echo(f"\npicture written to {svg}")

@@ -6,19 +6,18 @@ import csv
 import gzip
 import io
 import os
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as arrow_parquet
 
-from consilience import _check
+from consilience import _check, _write
 from consilience.data.frames import WEIGHT
 from consilience.data.table import Table
 from consilience.data.variable import Variable
-from consilience.errors import DataError, FormatError, MissingFileError
+from consilience.errors import DataError, FormatError
 
 __all__ = ["check_rows_path", "to_arrow", "write_csv", "write_rows"]
 
@@ -34,19 +33,13 @@ def write_rows(table: Table, path: str | os.PathLike[str]) -> None:
     have weights, ``weight``. Parquet keeps all states of a variable and whether they are ordered;
     csv keeps those that occur. In a csv file of one column a missing value is ``""``.
     """
-    file = check_rows_path(path)
-    draft = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        _write(table, draft, file.name.lower())
-        draft.replace(file)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    check_rows_path(path)
+    with _write.written(path) as stream:
+        _write_as(table, stream, os.fspath(path).lower())
 
 
-def check_rows_path(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that rows can be written to, or the error that says why not."""
+def check_rows_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path whose extension does not say how rows are written."""
     file = Path(path)
     if not file.name.lower().endswith(EXTENSIONS):
         raise FormatError(
@@ -54,9 +47,6 @@ def check_rows_path(path: str | os.PathLike[str]) -> Path:
             f"{_check.listed(EXTENSIONS)}.",
             file=str(file),
         )
-    if not file.parent.is_dir():
-        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", file=str(file))
-    return file
 
 
 def write_csv(table: Table, stream: Any) -> None:
@@ -95,15 +85,14 @@ def to_arrow(table: Table) -> Any:
     return pa.table(columns, names=names)
 
 
-def _write(table: Table, file: Path, name: str) -> None:
+def _write_as(table: Table, stream: BinaryIO, name: str) -> None:
     if name.endswith(".parquet"):
-        arrow_parquet.write_table(to_arrow(table), file)
+        arrow_parquet.write_table(to_arrow(table), stream)
     elif name.endswith(".gz"):
-        with file.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
             write_csv(table, packed)
     else:
-        with file.open("wb") as stream:
-            write_csv(table, stream)
+        write_csv(table, stream)
 
 
 def _is_ambiguous(names: list[str]) -> bool:

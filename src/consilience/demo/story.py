@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import consilience as cs
+from consilience import _write
 from consilience._typing import Floats
 from consilience.demo.hospitals import REASONS, SOURCE, STATES, make_hospitals
 from consilience.parameters.estimator import Estimator
@@ -153,7 +154,7 @@ def tell_files(console: Console, net: cs.Network, svg_path: Path | None) -> None
     folder = Path(tempfile.mkdtemp(prefix="consilience-"))
     model, picture = folder / "hospitals.json", svg_path or folder / "hospitals.svg"
     cs.save(net, model)
-    picture.write_text(cs.svg(net, title="Five hospitals"), encoding="utf-8")
+    _write.write_text(cs.svg(net, title="Five hospitals"), picture)
     console.print(
         f"model    {model}", f"picture  {picture}", sep="\n", markup=False, soft_wrap=True
     )

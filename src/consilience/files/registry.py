@@ -8,13 +8,11 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from uuid import uuid4
 
-from consilience import _check
-from consilience.errors import FormatError, MissingFileError, ModelError
+from consilience import _check, _write
+from consilience.errors import FormatError, MissingFileError
 from consilience.files import bif, hugin, native, xdsl, xmlbif
 from consilience.files.draft import fault
 from consilience.network.network import Network
@@ -88,9 +86,10 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
 def save(net: Network, path: str | os.PathLike[str]) -> None:
     """Write a network to a file; the extension says in which format, as in :func:`load`.
 
-    Everything is prepared first and the file appears whole or not at all. Equal networks give equal
-    files. All digits are kept. Formats other than JSON lose the posterior, the record, cut points
-    and whether the states are ordered.
+    Everything is prepared first and the file appears whole or not at all. A file that was there
+    keeps its mode, a symbolic link stays. Equal networks give equal files. All digits are kept.
+    Formats other than JSON lose the posterior, the record, cut points and whether the states are
+    ordered.
 
     Raises
     ------
@@ -100,21 +99,15 @@ def save(net: Network, path: str | os.PathLike[str]) -> None:
         If the format cannot express the network.
     MissingFileError
         If the folder does not exist.
+    WriteError
+        If the file cannot be written: it is a folder, the disk is full, and the like.
     """
     file = Path(path)
-    data = _encoded(_format(file).write(net), file.name)
+    data = _write.encoded(_format(file).write(net), file.name)
     if file.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
-    if not file.parent.is_dir():
-        raise MissingFileError(f"there is no folder {str(file.parent)!r}.", file=str(file))
-    draft = file.with_name(f".{uuid4().hex}.part")
-    try:
-        draft.write_bytes(data)
-        draft.replace(file)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    with _write.written(path) as stream:
+        stream.write(data)
 
 
 def _format(file: Path) -> Format:
@@ -148,17 +141,6 @@ def _unpacked(file: Path) -> bytes:
 
 def _check_size(file: Path, n_bytes: int) -> None:
     _check.memory(f"the text of {file.name}", n_bytes, TEXT_LIMIT, "Split the network.")
-
-
-def _encoded(text: str, file: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as problem:
-        raise ModelError(
-            f"{file}: a name holds {text[problem.start]!r}, half of a surrogate pair, which cannot "
-            "be written.",
-            file=file,
-        ) from problem
 
 
 # What the bytes of a file mean. A byte order mark decides; otherwise XML says what it is, and text

@@ -1,0 +1,58 @@
+"""What a command writes: refused before any work is done if it would fail or destroy an input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+
+import click
+
+from consilience import _write
+from consilience.cli.common import Refusal
+
+__all__ = ["check_folder", "check_outputs", "force_option"]
+
+force_option = click.option(
+    "--force", is_flag=True, help="Let the output replace a file that the command reads."
+)
+
+
+def check_outputs(
+    outputs: Iterable[Path | None], inputs: Iterable[str], *, force: bool = False
+) -> None:
+    """Refuse files that cannot be written, that are read too, or that are one and the same.
+
+    Links of both kinds are seen through. What is read may be replaced with ``force``; inputs that
+    are no files, such as model strings, are passed over.
+    """
+    named = [path for path in outputs if path is not None]
+    for path in named:
+        _write.check_target(path)
+    for one, other in combinations(named, 2):
+        if os.path.realpath(one) == os.path.realpath(other) or _is_same_file(one, other):
+            raise Refusal(f"{str(one)!r} and {str(other)!r} are the same file. Name two.")
+    for path, read in ((path, read) for path in named for read in inputs if not force):
+        if _is_same_file(path, read):
+            raise Refusal(
+                f"the output {str(path)!r} would replace {read!r}, which is read. Name another "
+                "file, or allow it with --force."
+            )
+
+
+def check_folder(folder: Path, files: Iterable[str], inputs: Iterable[str], *, force: bool) -> None:
+    """Refuse a folder that cannot be made, or whose files of these names are read."""
+    if folder.exists() and not folder.is_dir():
+        raise Refusal(f"{str(folder)!r} is a file; --output names a folder.")
+    if folder.exists():
+        check_outputs([folder / name for name in files], inputs, force=force)
+    else:
+        _write.check_target(folder)
+
+
+def _is_same_file(one: str | Path, other: str | Path) -> bool:
+    try:
+        return Path(one).is_file() and Path(one).samefile(other)
+    except OSError:  # there is no other file, or it is a model string
+        return False
