@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -37,10 +38,12 @@ def kernel(function: Function) -> Function:
         return cast(Function, _interpreted(function))
     import numba
 
-    try:
-        return cast(Function, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # numba found no folder that it may write its cache to
-        return cast(Function, numba.njit(nogil=True)(function))
+    from consilience.kernels.cache import KernelCache
+
+    compiled = numba.njit(nogil=True)(function)
+    with suppress(RuntimeError):  # numba found no folder that it may write its cache to
+        compiled._cache = KernelCache(function)  # noqa: SLF001 - as njit(cache=True) does
+    return cast(Function, compiled)
 
 
 def inner(function: Function) -> Function:

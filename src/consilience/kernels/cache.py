@@ -1,0 +1,65 @@
+"""Compiled kernels on disk, for any number of processes at once.
+
+numba numbers the files of a kernel by an index that it reads before it writes: of two processes
+that compile different signatures at the same time, one can leave its code under the number of the
+other, and one that is killed after an upgrade can leave the old code under the new number. Here a
+file is named by what it holds and stands before the index names it, so that a name never leads to
+other code; a race costs an entry of the index at most, which is compiled again. A cache that cannot
+be read or written is as good as none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from pickle import UnpicklingError
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+__all__ = ["Files", "KernelCache"]
+
+_DAMAGED = (OSError, EOFError, UnpicklingError)
+
+
+class Files(IndexDataCacheFile):  # type: ignore[misc]
+    """The index and the files of one kernel."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the file, then the index."""
+        parts = repr((self._version, self._source_stamp, key))
+        digest = hashlib.sha256(parts.encode()).hexdigest()[:16]
+        name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            return super()._load_index()
+        except _DAMAGED:
+            return {}
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The cache of one kernel; nothing that goes wrong with it reaches the caller."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = Files(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled kernel, or None."""
+        try:
+            return super().load_overload(signature, context)
+        except _DAMAGED:
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep the compiled kernel if the disk takes it."""
+        with suppress(OSError):
+            super().save_overload(signature, compiled)

@@ -1,0 +1,107 @@
+"""The cache of compiled kernels: shared by processes, and never in the way."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+
+from consilience.kernels.compile import IS_COMPILED, kernel
+
+pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
+
+
+def files(folder):
+    from consilience.kernels.cache import Files
+
+    return Files(cache_path=str(folder), filename_base="kernel", source_stamp=(1, 2))
+
+
+def doubled(x):
+    return 2 * x
+
+
+def test_two_writers_at_once_never_leave_code_under_the_name_of_other_code(tmp_path, monkeypatch):
+    one, two = files(tmp_path), files(tmp_path)
+    save_data, save_index = one._save_data, one._save_index
+    monkeypatch.setattr(two, "_load_index", dict)  # two looked before one had written
+
+    def late(step):
+        def run(*arguments):
+            two.save("b", "code of b")
+            step(*arguments)
+
+        return run
+
+    for name, step in (("_save_data", save_data), ("_save_index", save_index)):
+        monkeypatch.setattr(one, name, late(step))
+        one.save("a", "code of a")
+        monkeypatch.setattr(one, name, step)
+        assert files(tmp_path).load("a") in ("code of a", None)
+        assert files(tmp_path).load("b") in ("code of b", None)
+
+
+def test_a_writer_killed_after_an_upgrade_does_not_leave_old_code(tmp_path, monkeypatch):
+    old, new = files(tmp_path), files(tmp_path)
+    new._source_stamp = (3, 4)
+    old.save("a", "old code")
+
+    def killed(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(new, "_save_data", killed)
+    with pytest.raises(KeyboardInterrupt):
+        new.save("a", "new code")
+    again = files(tmp_path)
+    again._source_stamp = (3, 4)
+    assert again.load("a") is None
+
+
+def test_a_cache_on_a_full_disk_is_no_cache(monkeypatch):
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("consilience.kernels.cache.Files._save_data", full)
+    assert kernel(doubled)(2.5) == 5.0
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80", b"\x80\x04\x8c\x030.1\x94."])
+def test_a_damaged_cache_is_compiled_anew(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    assert kernel(doubled)(2) == 4
+    for file in tmp_path.rglob("*.nb?"):
+        file.write_bytes(damage)
+    again = kernel(doubled)
+    assert again(2) == 4
+    assert sum(again.stats.cache_misses.values()) == 1
+
+
+PROCESS = """
+import sys
+import numpy as np
+from consilience.kernels.lattice import best_of_subsets
+
+answers = {}
+for dtype in sys.argv[1:]:
+    values = np.sin(np.arange(32)).astype(dtype)
+    best_of_subsets(values)
+    answers[dtype] = values.tobytes().hex()
+print(sorted(answers.items()))
+"""
+
+
+def test_four_processes_with_an_empty_cache_answer_alike(tmp_path):
+    orders = [("f8", "f4"), ("f4", "f8"), ("f8", "f4"), ("f4", "f8")]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, *order], env=environment, stdout=subprocess.PIPE
+        )
+        for order in orders
+    ]
+    answers = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0] * 4
+    assert len(answers) == 1
