@@ -1,16 +1,31 @@
-# Two commands for a fresh machine: `make demo` and `make test`.
+# Two commands for a fresh machine: `make demo` and `make test`. Another Python has an environment of
+# its own: `make test PYTHON=python3.13`.
 
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv$(patsubst %,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+WHEEL := .venv-wheel
 
-.PHONY: demo test check coverage clean
+.PHONY: demo test test-lowest wheel check coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/pytest
+
+# The tests with the lowest versions of all dependencies that pyproject.toml allows.
+test-lowest: $(LOWEST)/.installed-test
+	$(LOWEST)/bin/pytest
+
+# A wheel, installed alone in an empty environment, tells its story.
+wheel:
+	rm -rf dist $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(WHEEL)/bin/python -m pip install --quiet dist/*.whl
+	cd $(WHEEL) && bin/consilience demo
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
@@ -29,8 +44,14 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
+$(LOWEST)/.installed-test: pyproject.toml
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) .ci/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --editable ".[test]" --constraint $(LOWEST)/lowest.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf .venv .venv-* dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
 coverage: $(VENV)/.installed-test
 	$(BIN)/pytest --cov --cov-report=term-missing

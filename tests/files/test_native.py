@@ -272,7 +272,7 @@ def test_a_mistake_is_named(path, value, message):
     ("text", "message"),
     [
         ("{", "line 1: not JSON"),
-        ('{"a": 1,\n}', "line 2: not JSON"),
+        ('{"a": 1,\n"b" 2}', "line 2: not JSON"),
         ("[" * 100_000, "nest too deeply"),
         ("1" * 5000, "too many digits"),
         ('{"a": NaN}', "NaN is not a number"),
