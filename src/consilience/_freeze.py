@@ -92,7 +92,7 @@ def own(noun: Any) -> None:
     An array that cannot be written is kept as it is: whoever makes one with :func:`read_only` and
     keeps no other reference hands it over without a copy.
     """
-    for name in type(noun).__slots__:
+    for name in (field.name for field in fields(noun)):
         value = getattr(noun, name, None)  # a field without init is not set yet
         if value is None or isinstance(value, tuple):
             continue
