@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
 
-.PHONY: demo test test-lowest wheel check coverage clean
+.PHONY: demo test test-lowest wheel check torture coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo
@@ -26,6 +26,9 @@ wheel:
 	$(WHEEL)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	$(WHEEL)/bin/python -m pip install --quiet dist/*.whl
 	cd $(WHEEL) && bin/consilience demo
+
+torture: $(VENV)/.installed-test  # minutes; TORTURE="--only discrete --seed 7" chooses
+	$(BIN)/python -m torture $(TORTURE)
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
