@@ -143,7 +143,7 @@ def commands(place: Place) -> dict[str, list[str]]:
     model, rows = str(place.model), str(place.rows)
     return {
         "learned.json": ["learn", rows, "--target", "c", "-o"],
-        "fused.json": ["fuse", rows, rows, "-o"],
+        "fused.json": ["fuse", rows, str(shutil.copy(rows, place.folder / "other.csv")), "-o"],
         "predicted.csv": ["predict", model, rows, "--target", "c", "-o"],
         "imputed.parquet": ["impute", model, rows, "-o"],
         "sampled.csv.gz": ["sample", model, "50", "-o"],
