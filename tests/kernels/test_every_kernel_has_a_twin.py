@@ -30,11 +30,13 @@ TWINS = {
         "kernels/test_chain_kernels.py": "settle settle_from leave_out",
         "parameters/test_chain.py": "digamma_rise fit_order begin",
     },
+    "chain_draws": {"kernels/test_chain_draws_twins.py": "draw_tables sweep"},
     "climbing": {
         "kernels/test_search_twins.py": "step",
         "structure/searches/test_hill_climb.py": "shake isolate",
     },
     "counting": {
+        "kernels/test_group_twins.py": "count_groups",
         "kernels/test_kernel_twins.py": ("count_mixed take_rest arrange fold tally tally_weighted"),
     },
     "equivalence": {"kernels/test_equivalence_kernel.py": "complete"},
@@ -56,6 +58,7 @@ TWINS = {
         "kernels/test_search_twins.py": "expand with_free",
     },
     "regressions": {
+        "kernels/test_group_twins.py": "list_toggles",
         "kernels/test_regressions_kernel.py": "regress log_likelihoods misfits",
     },
     "sampling": {
@@ -75,11 +78,8 @@ TWINS = {
     },
 }
 WITHOUT = {
-    "chain_draws": "draw_tables sweep",
-    "counting": "count_groups",
     "ordering": "greedy_order",
     "propagation": "collect distribute margin residual_margins indicators",
-    "regressions": "list_toggles",
 }
 """Kernels that are compared with brute force through the verbs that call them only."""
 
