@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 from hierarchy_oracles import rational
 
-from consilience._freeze import read_only
 from consilience.kernels import chain, chain_draws
 from consilience.parameters import backoff
 
@@ -26,7 +25,7 @@ def begun():
     way = backoff.way_of((3,), [backoff.OTHER_PARENT], (0,), 0.0)
     customers, totals = np.zeros((4, 3)), np.zeros(4)
     seen, ends = chain.place(COUNTS, way.up, way.start, customers, totals)
-    shapes, rates = read_only(np.array([1.0, 1e8])), read_only(np.array([1.0, 1e8 / STRENGTH]))
+    shapes, rates = np.array([1.0, 1e8]), np.array([1.0, 1e8 / STRENGTH])
     phi, s = np.full((4, 3), 1 / 3), np.array([0.0, STRENGTH])
     state = np.array([7], np.uint64)
     return way, (customers, totals, phi, np.ones(4), s, shapes, rates, way.up), seen, ends, state
