@@ -5,6 +5,7 @@
     ConsilienceError
     ├── InputError (ValueError)            an argument cannot be used
     │   ├── DataError                      rows, columns, states or sources of a table
+    │   │   └── PrecisionError             too few digits of a statistic are left
     │   ├── GraphError                     cycles, unknown or repeated nodes
     │   ├── ModelError                     a network or a local distribution
     │   │   └── TooDearError               an exact answer would take too long; a bound would not
@@ -36,6 +37,7 @@ __all__ = [
     "MissingExtraError",
     "MissingFileError",
     "ModelError",
+    "PrecisionError",
     "TooDearError",
     "UnknownNameError",
     "WriteError",
@@ -63,6 +65,10 @@ class InputError(ConsilienceError, ValueError):
 
 class DataError(InputError):
     """A table cannot be read or built as asked."""
+
+
+class PrecisionError(DataError):
+    """Columns are so nearly functions of each other that too few digits of a statistic are left."""
 
 
 class GraphError(InputError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from consilience.kernels.regressions import COLLINEAR, log_likelihoods, misfits, regress
+from consilience.kernels.regressions import log_likelihoods, misfits, regress
 
 FAMILIES = [(0, []), (0, [1]), (0, [1, 2]), (3, [1, 2]), (3, [1, 4]), (4, [3, 0, 1, 2]), (4, [0])]
 
@@ -28,11 +28,14 @@ def moments_of(rows):
     return mean, np.swapaxes(centered, -1, -2) @ centered
 
 
-def run(scatter, families, ridge=0.0):
+def run(moments, families, ridge=0.0, n_rows=20.0):
+    mean, scatter = moments
     shape = len(scatter), len(families)
     left, log_det, rank = np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
-    regress(scatter, *flat(families), ridge, left, rank, log_det)
-    return left, rank, log_det
+    lost, weight = np.empty(shape, bool), np.full(len(scatter), n_rows)
+    n_lost = regress(weight, mean, scatter, *flat(families), ridge, left, rank, log_det, lost)
+    assert n_lost == lost.sum()
+    return left, rank, log_det, lost
 
 
 def regress_twin(scatter, families, ridge=0.0):
@@ -51,18 +54,18 @@ def regress_twin(scatter, families, ridge=0.0):
 
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_residuals_ranks_and_determinants_are_those_of_the_normal_equations(ridge):
-    _, scatter = moments_of(rows_of())
-    for found, expected in zip(
-        run(scatter, FAMILIES, ridge), regress_twin(scatter, FAMILIES, ridge), strict=True
-    ):
+    mean, scatter = moments_of(rows_of())
+    *answers, lost = run((mean, scatter), FAMILIES, ridge)
+    assert not lost.any()
+    for found, expected in zip(answers, regress_twin(scatter, FAMILIES, ridge), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_the_order_of_families_does_not_matter():
-    _, scatter = moments_of(rows_of(seed=1))
+    moments = moments_of(rows_of(seed=1))
     order = np.random.default_rng(2).permutation(len(FAMILIES))
-    turned = run(scatter, [FAMILIES[i] for i in order])
-    for found, expected in zip(turned, run(scatter, FAMILIES), strict=True):
+    turned = run(moments, [FAMILIES[i] for i in order])
+    for found, expected in zip(turned, run(moments, FAMILIES), strict=True):
         np.testing.assert_allclose(found, expected[:, order], rtol=1e-12)
 
 
@@ -70,27 +73,33 @@ def test_a_collinear_parent_changes_nothing_and_adds_no_rank():
     rows = rows_of(n_groups=1)
     rows[..., 2] = 3.0 * rows[..., 1] - 7.0
     rows[..., 4] = 5.0
-    _, scatter = moments_of(rows)
-    left, rank, _ = run(scatter, [(0, [1]), (0, [1, 2]), (0, [2, 1]), (0, [4, 1]), (0, [1, 2, 3])])
+    families = [(0, [1]), (0, [1, 2]), (0, [2, 1]), (0, [4, 1]), (0, [1, 2, 3])]
+    left, rank, _, lost = run(moments_of(rows), families)
     np.testing.assert_allclose(left[0, 1:4], left[0, 0], rtol=1e-9)
     assert rank.tolist() == [[1, 1, 1, 1, 2]]
+    assert lost.tolist() == [[False, True, True, False, True]]
 
 
-def test_what_a_line_leaves_is_within_the_tolerance():
+def test_a_family_is_lost_if_little_is_left_and_there_are_rows_to_tell():
     rows = rows_of(n_groups=1, n_rows=1000)
-    rows[..., 0] = 1e8 + rows[..., 1] - 0.5 * rows[..., 3]
-    _, scatter = moments_of(rows)
-    left, _, _ = run(scatter, [(0, [1, 3])])
-    assert 0 <= left[0, 0] <= COLLINEAR * scatter[0, 0, 0]
+    rows[..., 0] = rows[..., 1] - 0.5 * rows[..., 3] + 1e-4 * rows[..., 4]
+    assert run(moments_of(rows), [(0, [1, 3])])[3].all()
+    assert not run(moments_of(rows), [(0, [1, 3])], n_rows=3.0)[3].any()
+    assert not run(moments_of(rows), [(0, [1, 4])])[3].any()
 
 
-def likelihood_twin(weight, scatter, families, left, rank):
+def test_large_means_take_digits():
+    rows = rows_of(n_groups=1, n_rows=1000)
+    rows[..., 0] = rows[..., 1] - 0.5 * rows[..., 3] + 0.1 * rows[..., 4]
+    assert not run(moments_of(rows), [(0, [1, 3])])[3].any()
+    assert run(moments_of(rows + 1e8), [(0, [1, 3])])[3].all()
+
+
+def likelihood_twin(weight, families, left, rank):
     values, poor = np.zeros(len(families)), np.zeros(left.shape, bool)
     for g, n in enumerate(weight):
-        for f, (child, parents) in enumerate(families):
-            poor[g, f] = n > 0 and (
-                n <= len(parents) + 1 or left[g, f] <= COLLINEAR * scatter[g, child, child]
-            )
+        for f, (_, parents) in enumerate(families):
+            poor[g, f] = n > 0 and (n <= len(parents) + 1 or left[g, f] == 0)
             if n > 0 and not poor[g, f]:
                 variance = left[g, f] / (n - 1 - rank[g, f])
                 values[f] -= n / 2 * np.log(2 * np.pi * variance) + left[g, f] / 2 / variance
@@ -99,14 +108,12 @@ def likelihood_twin(weight, scatter, families, left, rank):
 
 def test_likelihoods_leave_out_groups_without_a_variance():
     rows = rows_of(n_groups=4, n_rows=6)
-    rows[1, :, 0] = 2.0 * rows[1, :, 1]
-    _, scatter = moments_of(rows)
     weight = np.array([6.0, 6.0, 0.0, 3.0])
-    left, rank, _ = run(scatter, FAMILIES)
+    left, rank, *_ = run(moments_of(rows), FAMILIES)
+    left[1, 1] = 0.0
     out, poor = np.empty(len(FAMILIES)), np.empty(left.shape, bool)
-    children, starts, _ = flat(FAMILIES)
-    n_poor = log_likelihoods(weight, scatter, children, starts, left, rank, out, poor)
-    values, expected = likelihood_twin(weight, scatter, FAMILIES, left, rank)
+    n_poor = log_likelihoods(weight, flat(FAMILIES)[1], left, rank, out, poor)
+    values, expected = likelihood_twin(weight, FAMILIES, left, rank)
     np.testing.assert_array_equal(poor, expected)
     np.testing.assert_allclose(out, values, rtol=1e-12)
     assert n_poor == poor.sum() > 0

@@ -9,8 +9,13 @@ The rows of L depend on the parents before them alone. Families stand in an orde
 of parents begin alike, so that what a family shares with the one before it is not computed again:
 one parent more costs :math:`O(k^2)` for k parents.
 
-A parent that the parents before it explain but for a share of ``COLLINEAR`` has no row of its own:
-it is left out, and the rank does not grow.
+Where the parents before it, or the parents of a child, leave a share of a variable's products, the
+error of what is left is about 1e-16 divided by that share, and more where means are large. Below
+``DIGITS`` it does not do: the family is marked as lost, and is judged by fine moments
+(``fine.py``), in which a function of other columns is told from one that only looks like it.
+
+A parent of which less than ``COLLINEAR`` is left has no row of its own: the answers are numbers
+whatever the products are.
 """
 
 from __future__ import annotations
@@ -22,19 +27,26 @@ import numpy as np
 from consilience._typing import Bools, Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["COLLINEAR", "list_toggles", "log_likelihoods", "misfits", "regress"]
+__all__ = ["list_toggles", "log_likelihoods", "misfits", "regress"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
 )
 
 COLLINEAR = 1e-12
-"""A variable of which others leave no more than this share of the variance is a function of them:
-far above what rounding leaves of it, which is about 1e-15."""
+"""Share of a variable's products that is rounding, about 1e-15, with room."""
+
+DIGITS = 1e-5
+"""Share of a variable's products below which too few digits are left."""
+
+DIGITS_OF_MEANS = 1e-8
+"""What a mean of one standard deviation adds to it."""
 
 
 @kernel
 def regress(
+    weight: Floats,
+    mean: Floats,
     scatter: Floats,
     children: Integers,
     starts: Integers,
@@ -43,14 +55,15 @@ def regress(
     residual: Floats,
     rank: Integers,
     log_det: Floats,
-) -> None:
+    lost: Bools,
+) -> int:
     """Fill in the residual sum of squares, the rank of the parents, and the log determinant of
-    their block, of each family in each group.
+    their block, of each family in each group; return the number of those that are lost.
 
     Parameters
     ----------
-    scatter
-        Centred products, shape (groups, variables, variables).
+    weight, mean, scatter
+        Number of rows, means, and centred products, shape (groups, variables, variables).
     children
         The child of each family, a place among the variables.
     starts, parents
@@ -59,14 +72,19 @@ def regress(
         Added to the diagonal.
     residual, rank, log_det
         The answers, shape (groups, families).
+    lost
+        Where the moments have too few digits for the answer, shape (groups, families). With no more
+        rows than coefficients, and no ridge, there is none to lose.
     """
-    n_families = len(children)
+    n_families, n_lost = len(children), 0
     most = 1
     for f in range(n_families):
         most = max(most, starts[f + 1] - starts[f])
     root, along, logs = np.zeros((most, most)), np.zeros(most), np.zeros(most)
+    least = np.empty(len(mean[0]))
     for g in range(len(scatter)):
         products = scatter[g]
+        _least(weight[g], mean[g], products, ridge, least)
         before, n_before, child_before = 0, 0, -1
         for f in range(n_families):
             first, child = starts[f], children[f]
@@ -80,13 +98,18 @@ def regress(
             left = _along(products, parents, first, k, child, known, root, along)
             residual[g, f] = max(products[child, child] + ridge - left, 0.0)
             n_kept, total = 0, 0.0
+            is_lost = residual[g, f] < least[child]
             for i in range(k):
+                is_lost |= root[i, i] * root[i, i] < least[parents[first + i]]
                 if root[i, i] > 0.0:
                     n_kept += 1
                     total += logs[i]
             rank[g, f] = n_kept
             log_det[g, f] = total
+            lost[g, f] = is_lost and (ridge > 0.0 or weight[g] > k + 1)
+            n_lost += lost[g, f]
             before, n_before, child_before = first, k, child
+    return n_lost
 
 
 @kernel
@@ -120,8 +143,6 @@ def list_toggles(
 @kernel
 def log_likelihoods(
     weight: Floats,
-    scatter: Floats,
-    children: Integers,
     starts: Integers,
     left: Floats,
     rank: Integers,
@@ -138,9 +159,9 @@ def log_likelihoods(
 
     Parameters
     ----------
-    weight, scatter
-        Number of rows and centred products of each group.
-    children, starts
+    weight
+        Number of rows of each group.
+    starts
         The families, as in :func:`regress`.
     left, rank
         Its answers.
@@ -151,10 +172,8 @@ def log_likelihoods(
     out[:] = 0.0
     for g in range(len(weight)):
         n = weight[g]
-        for f in range(len(children)):
-            child = children[f]
-            size = scatter[g, child, child]
-            is_fine = n > starts[f + 1] - starts[f] + 1 and left[g, f] > COLLINEAR * size
+        for f in range(len(out)):
+            is_fine = n > starts[f + 1] - starts[f] + 1 and left[g, f] > 0.0
             poor[g, f] = n > 0.0 and not is_fine
             if is_fine:
                 free = n - 1.0 - rank[g, f]
@@ -226,6 +245,14 @@ def misfits(
                 for j in range(k):
                     spread += slopes[i] * slopes[j] * scatter[g, one, parents[first + j]]
             out[g, f] = max(spread, 0.0) + weight[g] * gap * gap
+
+
+@inner
+def _least(n: float, mean: Floats, products: Floats, ridge: float, least: Floats) -> None:
+    """Fill in what must be left of the products of each variable for its digits to do."""
+    for i in range(len(mean)):
+        size = products[i, i]
+        least[i] = DIGITS * (size + ridge) + DIGITS_OF_MEANS * abs(mean[i]) * math.sqrt(n * size)
 
 
 @inner

@@ -38,11 +38,11 @@ from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.sources import source_shares, with_new_source
 from consilience.parameters.story import NOTHING_TOLD, Statistics, Told, record_of
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.digits import family_moments
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
-from consilience.statistics.together import Together
 
 __all__ = ["FitTask", "fit_task"]
 
@@ -153,7 +153,7 @@ class FitTask:
         return [found[node] for node in self.kind if node in found]
 
     def moments(self) -> list[Moments]:
-        """Moments of the families with a continuous child, in one pass over the rows."""
+        """Moments of the families with a continuous child; fine where digits are lost."""
         apart, together = self._families("regression")
         schema = self.engine.schema
         requests = []
@@ -163,7 +163,7 @@ class FitTask:
                 names = (*(variable.name for variable in continuous), family.child)
                 by = tuple(variable.name for variable in discrete)
                 requests.append(MomentRequest(names, by, by_source, self.memory_limit))
-        return self.engine.gather(Together(tuple(requests))) if requests else []
+        return family_moments(self.engine, requests)
 
     def logistic_fits(self) -> list[LogisticFit]:
         """The fits of logistic nodes."""

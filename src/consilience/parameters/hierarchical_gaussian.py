@@ -133,18 +133,17 @@ def _problems(moments: Moments) -> tuple[Moments, Integers]:
             "estimator with a prior such as cs.NormalInverseGamma().",
             variable=child,
         )
-    every, mean, scatter = (
-        np.concatenate([getattr(moments, name), getattr(total, name)], axis=1)
-        for name in ("weight", "mean", "scatter")
-    )
+    every = [
+        np.concatenate(both, axis=1) for both in zip(moments.arrays, total.arrays, strict=True)
+    ]
     which = np.where(weight > p, np.arange(len(weight)), len(weight))
-    return Moments(moments.names, (), moments.source, every, mean, scatter, moments.n_rows), which
+    return moments.over(every, moments.n_rows, source=moments.source, given=()), which
 
 
 def _equations(problems: Moments, scale: Standardized) -> tuple[Equations, Floats]:
     """Normal equations around the regression of all sources together, and that regression."""
     pooled, p = problems.pooled(), len(problems.names)
-    fits = least_squares(pooled.weight[0], pooled.mean[0], pooled.scatter[0])
+    fits = least_squares(*(array[0] for array in pooled.arrays))
     first = scale.coefficients(pooled.mean[0], fits.coefficients)
     matrix, vector, constant = scale.equations(problems, first)
     is_exact = fits.residual == 0

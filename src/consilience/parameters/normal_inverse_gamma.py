@@ -41,8 +41,9 @@ from consilience.distributions.normal_inverse_gamma import (
     NormalInverseGammaPosterior,
     unstandardized,
 )
-from consilience.parameters.regression import least_squares, linear_gaussian
+from consilience.parameters.regression import least_squares, linear_gaussian, note_on_digits
 from consilience.parameters.standardized import Standardized, standardized
+from consilience.statistics.digits import loses_digits
 from consilience.statistics.moments import Moments
 
 __all__ = ["NormalInverseGamma"]
@@ -88,7 +89,11 @@ class NormalInverseGamma:
         """What to know about the regressions."""
         fits = zip(families, self.regress(families), strict=True)
         constant = dict.fromkeys(m.names[-1] for m, local in fits if (local.sd == 0).any())
-        return [f"Constant, so that the sd is zero: {_check.listed(constant)}."] if constant else []
+        lost = [one.names[-1] for one in families if loses_digits(one)]
+        notes = [note_on_digits(lost)] if lost else []
+        if constant:
+            notes.append(f"Constant, so that the sd is zero: {_check.listed(constant)}.")
+        return notes
 
     def _regression(self, moments: Moments) -> LinearGaussian:
         scale = standardized(moments)
@@ -111,18 +116,22 @@ class NormalInverseGamma:
         )
 
     def _posterior(self, moments: Moments, scale: Standardized) -> NormalInverseGammaPosterior:
-        p, n = len(moments.names), moments.weight[0]
-        fits = least_squares(n, moments.mean[0], moments.scatter[0])
-        plain = scale.coefficients(moments.mean[0], fits.coefficients)
-        plain[:, 0] -= scale.level
-        plain[n == 0] = 0.0
-        matrix = scale.equations(moments, np.zeros((len(n), p)))[0][0]
-        inverse = np.linalg.inv(matrix + self.precision * np.eye(p))
-        mean = np.einsum("jkl,jlm,jm->jk", inverse, matrix, plain, optimize=True)
+        n, mean = moments.weight[0], moments.mean[0]
+        fits = least_squares(*(array[0] for array in moments.arrays))
+        # From a root X of the equations, X'X = A and X't = c, whose small values keep their digits.
+        size = np.sqrt(n)[:, None]
+        apart = np.concatenate([size, size * (mean[:, :-1] - scale.center) / scale.unit], axis=1)
+        root = np.pad(fits.root / scale.unit, ((0, 0), (0, 0), (1, 0)))
+        design = np.concatenate([apart[:, None], root], axis=1)
+        target = np.concatenate([size * (mean[:, -1:] - scale.level), fits.along], axis=1)
+        left, values, right = np.linalg.svd(design)
+        along = np.einsum("jki,jk->ji", left, target)
+        inflated = values**2 + self.precision
+        mean = np.einsum("jik,ji->jk", right, along * values / inflated)
         # d - c'm without its cancellation: what least squares leaves, and what the prior costs.
-        cost = np.maximum(self.precision * (mean * plain).sum(axis=-1), 0.0)
+        cost = self.precision * (along**2 / inflated).sum(axis=1)
         rate = (self.degrees * scale.variance + fits.residual + cost) / 2
         mean[:, 0] += scale.level
-        told = p - self.precision * np.einsum("jkk->j", inverse)
-        shape = (self.degrees + np.maximum(n - told, 0.0)) / 2
-        return NormalInverseGammaPosterior(mean, inverse, shape, rate, scale.center, scale.unit)
+        scales = np.einsum("jik,ji,jil->jkl", right, 1 / inflated, right, optimize=True)
+        shape = (self.degrees + np.maximum(n - (values**2 / inflated).sum(axis=1), 0.0)) / 2
+        return NormalInverseGammaPosterior(mean, scales, shape, rate, scale.center, scale.unit)

@@ -312,9 +312,7 @@ def _slice(counts: Counts, f: int) -> Counts:
 def _moments_of(moments: Moments, f: int) -> Moments:
     if moments.source is None:
         return moments
-    part = slice(f, f + 1)
-    arrays = (moments.weight, moments.mean, moments.scatter, moments.n_rows)
-    return Moments(moments.names, moments.given, None, *(array[part] for array in arrays))
+    return moments.by_source()[f]
 
 
 def _stacked(counts: Counts, parts: Sequence[Categorical]) -> Categorical:

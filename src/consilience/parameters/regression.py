@@ -9,7 +9,9 @@ With the moments of the continuous parents :math:`z` and the child :math:`x` ove
 The equations are solved on the scale of correlations. Parents that are constant or collinear (an
 eigenvalue of their correlations below about 1e-12, more where the digits of large means are lost)
 have no unique coefficients: the fit is then the one of smallest norm on that scale, and p counts
-the rank only. A joint state with at most p rows borrows the regression of all joint states
+the rank only. Fine moments, which are asked for where columns are nearly functions of each other,
+tell such a parent from one that is a function of others up to the rounding of the values. A joint
+state with at most p rows borrows the regression of all joint states
 together.
 
 The moments have the names ``(*continuous parents, child)``.
@@ -29,6 +31,8 @@ from consilience.data.variable import Variable
 from consilience.distributions.categorical import Posterior
 from consilience.distributions.linear_gaussian import LOG_ROOT_2PI, LinearGaussian
 from consilience.errors import DataError
+from consilience.kernels.fine import intercepts_finely, solve_finely
+from consilience.statistics.digits import loses_digits
 from consilience.statistics.moments import Moments
 
 __all__ = [
@@ -36,6 +40,7 @@ __all__ = [
     "least_squares",
     "linear_gaussian",
     "log_likelihood_of",
+    "note_on_digits",
     "notes_on_regressions",
     "regressions",
     "smallest_eigenvalue",
@@ -48,7 +53,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regressions:
-    """Least squares in each group of rows; all arrays begin with the axes of the groups.
+    r"""Least squares in each group of rows; all arrays begin with the axes of the groups.
 
     Parameters
     ----------
@@ -62,6 +67,9 @@ class Regressions:
         Number of coefficients that the rows determine, the intercept included.
     is_borrowed
         Where the fit is that of all joint states together.
+    root, along
+        A factor R of the parents' products, :math:`S_{zz} = R^\top R`, and w in
+        :math:`S_{zx} = R^\top w`.
     """
 
     intercept: Floats
@@ -70,6 +78,8 @@ class Regressions:
     weight: Floats
     rank: Integers
     is_borrowed: Bools
+    root: Floats
+    along: Floats
 
     def variance(self, *, unbiased: bool) -> Floats:
         """Residual variance with denominator n - p, or n."""
@@ -117,12 +127,11 @@ def regressions(moments: Moments) -> Regressions:
             "estimator with a prior such as cs.NormalInverseGamma().",
             variable=child,
         )
-    own = least_squares(weight, moments.mean[0], moments.scatter[0])
+    own = least_squares(*(array[0] for array in moments.arrays))
     is_short = weight <= p
     if not is_short.any():
         return own
-    total = moments.without_states()
-    all_states = least_squares(total.weight[0], total.mean[0], total.scatter[0])
+    all_states = least_squares(*(array[0] for array in moments.without_states().arrays))
 
     def chosen(name: str) -> Floats:
         mine, theirs = getattr(own, name), getattr(all_states, name)
@@ -135,11 +144,29 @@ def regressions(moments: Moments) -> Regressions:
         chosen("weight"),
         chosen("rank").astype(np.int64),
         is_short,
+        chosen("root"),
+        chosen("along"),
     )
 
 
-def least_squares(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
-    """Least squares of the last variable on the others, in groups along the first axes."""
+def least_squares(
+    weight: Floats,
+    mean: Floats,
+    scatter: Floats,
+    mean_rest: Floats | None = None,
+    scatter_rest: Floats | None = None,
+) -> Regressions:
+    """Least squares of the last variable on the others, in groups along the first axes.
+
+    The arrays are those of :class:`Moments`, with what rounding leaves of them if they are fine.
+    """
+    if mean_rest is None or scatter_rest is None:
+        return _plainly(weight, mean, scatter)
+    return _finely(weight, mean, scatter, mean_rest, scatter_rest)
+
+
+def _plainly(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
+    """Least squares by the eigenvalues of the parents' correlations."""
     scale = np.sqrt(np.einsum("...kk->...k", scatter))
     size = np.sqrt(np.maximum(weight, 1.0))[..., None] * np.abs(mean)
     is_constant = scale <= 8 * EPS * size
@@ -149,9 +176,11 @@ def least_squares(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
     zz, zx = correlation[..., :-1, :-1], correlation[..., :-1, -1]
     values, vectors = np.linalg.eigh(zz)
     is_kept = values > smallest_eigenvalue(weight, mean, scatter)[..., None]
+    size = np.sqrt(np.where(is_kept, values, 0.0))
     along = np.einsum("...ki,...k->...i", vectors, zx)
-    along = np.divide(along, values, out=np.zeros_like(along), where=is_kept)
-    standardized = np.einsum("...ki,...i->...k", vectors, along)
+    along = np.divide(along, size, out=np.zeros_like(along), where=is_kept)
+    steps = np.divide(along, size, out=np.zeros_like(along), where=is_kept)
+    standardized = np.einsum("...ki,...i->...k", vectors, steps)
     left = 1.0 - (standardized * zx).sum(axis=-1)
     is_exact = (left <= EXACT * mean.shape[-1]) | is_constant[..., -1]
     coefficients = standardized * one[..., -1:] / one[..., :-1]
@@ -162,7 +191,49 @@ def least_squares(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
         weight,
         1 + is_kept.sum(axis=-1),
         np.zeros(weight.shape, bool),
+        size[..., :, None] * vectors.swapaxes(-1, -2) * one[..., None, :-1],
+        along * one[..., -1:],
     )
+
+
+def _finely(
+    weight: Floats, mean: Floats, scatter: Floats, mean_rest: Floats, scatter_rest: Floats
+) -> Regressions:
+    """Least squares by a factorisation with twice the digits."""
+    groups, d = weight.shape, mean.shape[-1]
+    n, m, s, m_rest, s_rest = (
+        np.ascontiguousarray(array).reshape(-1, *array.shape[len(groups) :])
+        for array in (weight, mean, scatter, mean_rest, scatter_rest)
+    )
+    slopes, root = np.empty((len(n), d - 1)), np.empty((len(n), d, d))
+    null, intercept = np.empty((len(n), d - 1, d - 1)), np.empty(len(n))
+    solve_finely(n, m, s, s_rest, slopes, root, null)
+    for g in np.flatnonzero(null.any(axis=(1, 2))):
+        slopes[g] = _of_smallest_norm(slopes[g], null[g], np.sqrt(np.diag(s[g])[:-1]))
+    intercepts_finely(m, m_rest, slopes, intercept)
+    pivots = np.einsum("gkk->gk", root)
+    rank = 1 + (pivots[:, :-1] > 0).sum(axis=1)
+    return Regressions(
+        intercept.reshape(groups),
+        slopes.reshape(*groups, d - 1),
+        (pivots[:, -1] ** 2).reshape(groups),
+        weight,
+        rank.reshape(groups),
+        np.zeros(groups, bool),
+        root[:, :-1, :-1].reshape(*groups, d - 1, d - 1),
+        root[:, :-1, -1].reshape(*groups, d - 1),
+    )
+
+
+def _of_smallest_norm(slopes: Floats, null: Floats, scale: Floats) -> Floats:
+    """The slopes of the same function of smallest norm on the scale of correlations.
+
+    The rows of ``null`` are combinations of the parents that are zero.
+    """
+    directions = (null * scale).T
+    standardized = slopes * scale
+    standardized -= directions @ np.linalg.lstsq(directions, standardized, rcond=None)[0]
+    return np.divide(standardized, scale, out=np.zeros_like(slopes), where=scale > 0)
 
 
 def smallest_eigenvalue(weight: Floats, mean: Floats, scatter: Floats) -> Floats:
@@ -207,6 +278,7 @@ def notes_on_regressions(families: Sequence[Moments]) -> list[str]:
     Numbers of joint states of families with the same child are added up.
     """
     short, rankless, exact = Counter[str](), Counter[str](), Counter[str]()
+    lost = [one.names[-1] for one in families if loses_digits(one)]
     n_states = Counter[str]()
     for moments in families:
         fits, child = regressions(moments.pooled()), moments.names[-1]
@@ -219,8 +291,18 @@ def notes_on_regressions(families: Sequence[Moments]) -> list[str]:
         "Constant or collinear parents; the coefficients are those of smallest norm": rankless,
         "The parents determine the child and its sd is zero": exact,
     }
-    return [
+    notes = [note_on_digits(lost)] if lost else []
+    return notes + [
         f"{text}, in these families and numbers of joint discrete states: {listed}."
         for text, found in said.items()
         if (listed := ", ".join(f"{k!r} ({n} of {n_states[k]})" for k, n in found.items() if n))
     ]
+
+
+def note_on_digits(children: Sequence[str]) -> str:
+    """What to know about families whose moments have lost their digits."""
+    return (
+        "Columns that are nearly functions of each other, so that few digits of the estimates are "
+        "right; expected moments of rows with gaps keep no more: the families of "
+        f"{_check.listed(dict.fromkeys(children))}."
+    )

@@ -56,10 +56,14 @@ def moments(
     by: Iterable[str] = (),
     by_source: bool = False,
     memory_limit: float = MEMORY_LIMIT,
+    fine: bool = False,
 ) -> Moments:
-    """Centred moments over the rows in which all the variables (and ``by``) are known."""
+    """Centred moments over the rows in which all the variables (and ``by``) are known.
+
+    ``fine`` ones have twice the digits, for columns that are nearly functions of each other.
+    """
     _check.names("moments", names=names, by=by)
-    request = MomentRequest(tuple(names), tuple(by), by_source, memory_limit)
+    request = MomentRequest(tuple(names), tuple(by), by_source, memory_limit, fine)
     return engine_of(rows).gather(request)
 
 

@@ -13,12 +13,18 @@ Two parts merge without cancellation (Chan, Golub and LeVeque 1983), with :math:
 Raw second moments are never formed. Different partitions of the rows agree not to the bit but to
 about 1e-17 times the ratio of mean to sd, and 1e-12 at best: 2e-10 for a mean of 1e8 and an sd of
 1, in a thousand parts.
+
+Columns that are nearly functions of each other leave little of these digits: of
+:math:`y = x + e\,u` they tell the part :math:`e^2`. Fine moments keep what rounding leaves of means
+and products, hence twice the digits (``kernels/fine.py``). They cost some ten times as much and are
+asked for where digits are lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -27,6 +33,7 @@ from consilience import _freeze
 from consilience._typing import Floats
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
+from consilience.kernels.fine import merge_finely
 from consilience.statistics.counts import parent_states_of, source_axis
 
 __all__ = ["Moments"]
@@ -55,6 +62,8 @@ class Moments:
         Centred sums of products, shape (sources, joint states, variables, variables).
     n_rows
         Weight of all rows of each source, complete or not.
+    mean_rest, scatter_rest
+        What rounding leaves of ``mean`` and ``scatter``, if it was asked for.
     """
 
     names: tuple[str, ...]
@@ -64,6 +73,8 @@ class Moments:
     mean: Floats
     scatter: Floats
     n_rows: Floats
+    mean_rest: Floats | None = None
+    scatter_rest: Floats | None = None
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -76,6 +87,7 @@ class Moments:
         *,
         by: Sequence[str] = (),
         by_source: bool = False,
+        fine: bool = False,
     ) -> Moments:
         """The moments of no rows: merging them changes nothing."""
         for name in names:
@@ -95,7 +107,22 @@ class Moments:
             np.zeros((*groups, d)),
             np.zeros((*groups, d, d)),
             np.zeros(groups[0]),
+            np.zeros((*groups, d)) if fine else None,
+            np.zeros((*groups, d, d)) if fine else None,
         )
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether twice the digits are kept."""
+        return self.scatter_rest is not None
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """Weight, mean and scatter; of fine moments also what rounding leaves of the last two."""
+        plain = self.weight, self.mean, self.scatter
+        if self.mean_rest is None or self.scatter_rest is None:
+            return plain
+        return (*plain, self.mean_rest, self.scatter_rest)
 
     @property
     def covariance(self) -> Floats:
@@ -111,25 +138,23 @@ class Moments:
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together."""
-        mine, theirs = ((one.names, one.given, one.source) for one in (self, other))
+        mine, theirs = ((one.names, one.given, one.source, one.is_fine) for one in (self, other))
         if mine != theirs:
             raise DataError(
-                "moments of different variables, states or sources cannot be merged. "
+                "moments of different variables, states, sources or digits cannot be merged. "
                 "Read all parts with one schema."
             )
-        return Moments(
-            self.names, self.given, self.source, *_merged(self, other), self.n_rows + other.n_rows
-        )
+        merged = _merged_finely if self.is_fine else _merged
+        arrays = merged(self.arrays, other.arrays)
+        return self.over(arrays, self.n_rows + other.n_rows, source=self.source, given=self.given)
 
     def pooled(self) -> Moments:
         """The moments of all sources together."""
         if len(self.weight) == 1:
             return self._slice(0)
-        weight, mean, scatter = _together(
-            *(np.swapaxes(array, 0, 1) for array in (self.weight, self.mean, self.scatter))
-        )
-        arrays = weight.T, mean.swapaxes(0, 1), scatter.swapaxes(0, 1)
-        return Moments(self.names, self.given, None, *arrays, self.n_rows.sum(keepdims=True))
+        together = _together([array.swapaxes(0, 1) for array in self.arrays])
+        arrays = [array.swapaxes(0, 1) for array in together]
+        return self.over(arrays, self.n_rows.sum(keepdims=True), source=None, given=self.given)
 
     def by_source(self) -> list[Moments]:
         """The moments of each source alone."""
@@ -139,13 +164,24 @@ class Moments:
         """The moments of all joint states together, in each source."""
         if not self.given:
             return self
-        arrays = _together(self.weight, self.mean, self.scatter)
-        return Moments(self.names, (), self.source, *arrays, self.n_rows)
+        return self.over(_together(self.arrays), self.n_rows, source=self.source, given=())
+
+    def over(
+        self,
+        arrays: Sequence[Floats],
+        n_rows: Floats,
+        *,
+        source: Variable | None,
+        given: tuple[Variable, ...],
+    ) -> Moments:
+        """Moments of the same variables in other groups, with these ``arrays``."""
+        weight, mean, scatter, *rest = arrays
+        return Moments(self.names, given, source, weight, mean, scatter, n_rows, *rest)
 
     def _slice(self, f: int) -> Moments:
         rows = slice(f, f + 1)
-        arrays = (self.weight[rows], self.mean[rows], self.scatter[rows], self.n_rows[rows])
-        return Moments(self.names, self.given, None, *arrays)
+        arrays = [array[rows] for array in self.arrays]
+        return self.over(arrays, self.n_rows[rows], source=None, given=self.given)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
@@ -155,8 +191,12 @@ class Moments:
         return f"Moments({', '.join(self.names)}: {self.weight.sum():g} rows{sources})"
 
 
-def _together(weight: Floats, mean: Floats, scatter: Floats) -> tuple[Floats, Floats, Floats]:
-    """Weight, mean and scatter of all groups of the second axis together, which stays."""
+def _together(arrays: Sequence[Floats]) -> Sequence[Floats]:
+    """The arrays of all groups of the second axis together, which stays."""
+    if len(arrays) > 3:
+        first, *others = ([a[:, [j]] for a in arrays] for j in range(arrays[0].shape[1]))
+        return reduce(_merged_finely, others, first)
+    weight, mean, scatter = arrays
     total = weight.sum(axis=1, keepdims=True)
     share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
     # Around the mean of a group with rows: means of small differences keep their digits.
@@ -171,13 +211,21 @@ def _together(weight: Floats, mean: Floats, scatter: Floats) -> tuple[Floats, Fl
     return total, center, (scatter.sum(axis=1) + between)[:, None]
 
 
-def _merged(a: Moments, b: Moments) -> tuple[Floats, Floats, Floats]:
-    weight = a.weight + b.weight
-    share = np.divide(b.weight, weight, out=np.zeros_like(weight), where=weight > 0)
-    both = ((a.weight > 0) & (b.weight > 0))[..., None]
+def _merged(a: Sequence[Floats], b: Sequence[Floats]) -> Sequence[Floats]:
+    (n, a_mean, a_scatter), (m, b_mean, b_scatter) = a, b
+    weight = n + m
+    share = np.divide(m, weight, out=np.zeros_like(weight), where=weight > 0)
+    both = ((n > 0) & (m > 0))[..., None]
     # A part without rows has no mean to differ from.
-    difference = np.where(both, b.mean - a.mean, 0.0)
-    mean = np.where(a.weight[..., None] > 0, a.mean + share[..., None] * difference, b.mean)
+    difference = np.where(both, b_mean - a_mean, 0.0)
+    mean = np.where(n[..., None] > 0, a_mean + share[..., None] * difference, b_mean)
     outer = difference[..., :, None] * difference[..., None, :]
-    scatter = a.scatter + b.scatter + (a.weight * share)[..., None, None] * outer
+    scatter = a_scatter + b_scatter + (n * share)[..., None, None] * outer
     return weight, mean, scatter
+
+
+def _merged_finely(a: Sequence[Floats], b: Sequence[Floats]) -> Sequence[Floats]:
+    groups = a[0].shape
+    flat = [array.reshape(-1, *array.shape[2:]).copy() for array in (*a, *b)]
+    merge_finely(*flat)
+    return [array.reshape(*groups, *array.shape[1:]) for array in flat[:5]]

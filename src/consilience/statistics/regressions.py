@@ -2,7 +2,8 @@ r"""Regressions of many families from one set of moments.
 
 The moments of all continuous variables, kept apart by the joint states of some discrete ones, hold
 every family whose child and continuous parents are among them and whose discrete parents are these:
-a regression for each joint state. The rows are not needed again.
+a regression for each joint state. The rows are not needed again, unless columns are so nearly
+functions of each other that the digits of the moments are lost: then fine moments are.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from consilience import _freeze
+from consilience import _check, _freeze
 from consilience._typing import Bools, Floats, Integers
+from consilience.errors import PrecisionError
+from consilience.kernels.fine import misfits_finely, regress_finely
 from consilience.kernels.regressions import list_toggles, misfits, regress
 from consilience.statistics.counts import parent_states_of
 from consilience.statistics.family import Family
@@ -152,6 +155,11 @@ class RegressionBatch:
         """Weight of the rows that the regressions are made of."""
         return float(self.moments.weight.sum())
 
+    @property
+    def is_fine(self) -> bool:
+        """Whether all moments keep twice the digits."""
+        return self.moments.is_fine and self.whole.is_fine
+
     def pooled(self) -> RegressionBatch:
         """The same families over the rows of all sources together."""
         if self.moments.source is None:
@@ -173,13 +181,24 @@ class RegressionBatch:
     def residuals(self, ridge: float = 0.0) -> Residuals:
         """What is left by each regression, in each joint state; the sources must be pooled.
 
-        ``ridge`` is added to the diagonal of the centred products.
+        ``ridge`` is added to the diagonal of the centred products. What is left is zero where the
+        parents determine the child, up to the rounding of the values.
+
+        Raises
+        ------
+        PrecisionError
+            If too few digits of the moments are left; fine moments would do.
         """
-        scatter = self.moments.scatter[0]
+        weight, mean, scatter, *rest = (array[0] for array in self.moments.arrays)
         shape = (len(scatter), len(self))
         left, log_det, rank = np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
+        lost = np.empty(shape, bool)
         families = self.children, self.starts, self.parents
-        regress(scatter, *families, ridge, left, rank, log_det)
+        if regress(weight, mean, scatter, *families, ridge, left, rank, log_det, lost):
+            if not rest:
+                raise _lost(self.families[int(lost.any(axis=0).argmax())])
+            fine = weight, mean, scatter, rest[1]
+            regress_finely(*fine, *families, ridge, lost, left, rank, log_det)
         return Residuals(left, rank, log_det)
 
     def misfits(self, wanted: Bools) -> Floats:
@@ -187,20 +206,23 @@ class RegressionBatch:
 
         For the pairs (state, family) that are wanted; zero for the others.
         """
-        moments, everyone = self.moments, self.whole
+        return self.misfits_around(self.whole, self.moments, wanted)
+
+    def misfits_around(self, line: Moments, moments: Moments, wanted: Bools) -> Floats:
+        """Sums of squares of rows around the regressions of other rows, through their means.
+
+        Both pooled over the sources, and ``line`` over the states.
+        """
         out = np.zeros(wanted.shape)
-        misfits(
-            everyone.scatter[0, 0],
-            everyone.mean[0, 0],
-            moments.scatter[0],
-            moments.mean[0],
-            moments.weight[0],
-            self.children,
-            self.starts,
-            self.parents,
-            wanted,
-            out,
-        )
+        families = self.children, self.starts, self.parents
+        center, total, *center_rest = (array[0, 0] for array in line.arrays[1:])
+        weight, mean, scatter, *rest = (array[0] for array in moments.arrays)
+        if not (rest and center_rest):
+            misfits(total, center, scatter, mean, weight, *families, wanted, out)
+            return out
+        around = float(line.weight[0, 0]), center, total, center_rest[0], center_rest[1]
+        groups = weight, mean, scatter, rest[0], rest[1]
+        misfits_finely(*around, *groups, *families, wanted, out)
         return out
 
     def __len__(self) -> int:
@@ -208,3 +230,13 @@ class RegressionBatch:
 
     def __repr__(self) -> str:
         return f"RegressionBatch({len(self)} families, {self.n_rows:g} rows)"
+
+
+def _lost(family: Family) -> PrecisionError:
+    others = _check.listed(family.parents)
+    return PrecisionError(
+        f"{family.child!r} and {others} are so nearly functions of each other that the digits of "
+        "their moments do not tell what is left. Ask for fine moments, cs.moments(..., fine=True).",
+        column=family.child,
+        family=family,
+    )

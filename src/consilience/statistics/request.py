@@ -99,20 +99,25 @@ class MomentRequest:
         Keep the sources apart or pool them.
     memory_limit
         Bytes; a larger answer is refused before anything is allocated.
+    fine
+        Keep twice the digits: for columns that are nearly functions of each other.
     """
 
     names: tuple[str, ...]
     by: tuple[str, ...] = ()
     by_source: bool = False
     memory_limit: float = MEMORY_LIMIT
+    fine: bool = False
 
     def empty(self, schema: Schema) -> Moments:
         """Moments of no rows."""
-        return Moments.empty(schema, self.names, by=self.by, by_source=self.by_source)
+        return Moments.empty(
+            schema, self.names, by=self.by, by_source=self.by_source, fine=self.fine
+        )
 
     def work(self, part: Memory) -> Moments:
         """Moments of the rows of one part."""
-        alone = MomentsBySets(self.names, (self.by,), self.by_source, self.memory_limit)
+        alone = MomentsBySets(self.names, (self.by,), self.by_source, self.memory_limit, self.fine)
         return part.moments(alone)[0]
 
     def merge(self, left: Moments, right: Moments) -> Moments:
@@ -134,17 +139,21 @@ class MomentsBySets:
         Keep the sources apart or pool them.
     memory_limit
         Bytes of the moments by one set; more are refused before anything is allocated.
+    fine
+        Keep twice the digits.
     """
 
     names: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
     by_source: bool = False
     memory_limit: float = MEMORY_LIMIT
+    fine: bool = False
 
     def empty(self, schema: Schema) -> list[Moments]:
         """Moments of no rows."""
         return [
-            Moments.empty(schema, self.names, by=by, by_source=self.by_source) for by in self.sets
+            Moments.empty(schema, self.names, by=by, by_source=self.by_source, fine=self.fine)
+            for by in self.sets
         ]
 
     def work(self, part: Memory) -> list[Moments]:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from consilience.statistics.counts import MEMORY_LIMIT, parent_states_of
 from consilience.statistics.moments import Moments
+from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.request import Engine, MomentRequest, MomentsBySets
 from consilience.statistics.together import Together
 
@@ -77,6 +78,25 @@ class Strata:
         self._kept.move_to_end(key)
         return self._kept[key]
 
+    def finer(self, batch: RegressionBatch) -> RegressionBatch:
+        """The same families over fine moments, which are kept in place of the others."""
+        moments = batch.moments
+        by_source = moments.source is not None
+        given = tuple(one.name for one in moments.given)
+        wanted: list[_Key] = [(moments.names, given, by_source), (moments.names, (), by_source)]
+        keys = [
+            key
+            for key in dict.fromkeys(wanted)
+            if not (key in self._kept and self._kept[key].is_fine)
+        ]
+        if keys:
+            sets = tuple(given for _, given, _ in keys)
+            request = MomentsBySets(moments.names, sets, by_source, self._memory_limit, fine=True)
+            self._keep(keys, self._engine.gather(request))
+        fine = self._kept[wanted[0]]
+        whole = fine.without_states()
+        return RegressionBatch(fine, whole, batch.children, batch.starts, batch.parents)
+
     def prepare(self, wanted: Iterable[Given], *, by_source: bool = False) -> None:
         """Ask for several together, which reads the rows once; what is too large is left out."""
         keys: list[_Key] = []
@@ -106,13 +126,22 @@ class Strata:
 
         The moments of all variables without states stay.
         """
-        self._kept.update(zip(keys, found, strict=True))
-        self._n_bytes_kept += sum(map(self._n_bytes, keys))
+        for key, moments in zip(keys, found, strict=True):
+            self._drop(key)
+            self._kept[key] = moments
+            self._n_bytes_kept += _n_bytes_of(moments)
         if self._n_bytes_kept <= self._memory_limit:
             return
         for key in list(self._kept)[: -len(keys)]:
             if self._n_bytes_kept <= self._memory_limit:
                 return
             if key[0] != self.names or key[1]:
-                self._n_bytes_kept -= self._n_bytes(key)
-                del self._kept[key]
+                self._drop(key)
+
+    def _drop(self, key: _Key) -> None:
+        if key in self._kept:
+            self._n_bytes_kept -= _n_bytes_of(self._kept.pop(key))
+
+
+def _n_bytes_of(moments: Moments) -> float:
+    return float(sum(array.nbytes for array in moments.arrays))

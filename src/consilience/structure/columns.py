@@ -14,23 +14,20 @@ import numpy as np
 from consilience import _check
 from consilience.errors import DataError
 from consilience.graph.dag import DAG
-from consilience.kernels.regressions import COLLINEAR
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, moments
 from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
+from consilience.structure.precision import judged
 from consilience.structure.scores.gaussian import unbounded
-from consilience.structure.scores.score import Score
+from consilience.structure.scores.score import Batch, Score
 
 __all__ = ["check_continuous", "check_counts", "check_spread", "rows_used"]
 
 ROUNDING = 1e-14
 """A column whose standard deviation is no more than this share of its mean is constant."""
-
-SMALL_WEIGHT = 1e-6
-"""A standardised coefficient below it is rounding."""
 
 
 def check_counts(counts: Sequence[Counts], *, gaps: bool = False) -> float:
@@ -75,7 +72,7 @@ def check_spread(strata: Strata, score: Score) -> None:
     whole = RegressionBatch.listed(
         found, found, range(len(found.names)), [range(i) for i in range(len(found.names))]
     )
-    values = score.local(whole)
+    values = judged(strata, whole, score.local)
     if np.isposinf(values).any():
         raise unbounded(_smallest(strata, whole.families[int(np.isposinf(values).argmax())]))
 
@@ -113,10 +110,13 @@ def _refuse_gaps(gaps: Mapping[str, float]) -> None:
 
 def _smallest(strata: Strata, family: Family) -> Family:
     """The family without the parents that its linear function does not need."""
-    place = [strata.names.index(name) for name in family.variables]
-    scatter = strata.by().scatter[0, 0][np.ix_(place, place)]
-    size = np.sqrt(np.diag(scatter))
-    correlation = scatter / np.outer(size, size)
-    weights = np.linalg.lstsq(correlation[:-1, :-1], correlation[:-1, -1], rcond=COLLINEAR)[0]
-    kept = [p for p, w in zip(family.parents, weights, strict=True) if abs(w) > SMALL_WEIGHT]
-    return Family(family.child, tuple(kept))
+    for parent in family.parents:
+        fewer = Family(family.child, tuple(one for one in family.parents if one != parent))
+        batch = RegressionBatch.of(strata.by(), [fewer])
+        if judged(strata, batch, _is_on_a_line):
+            family = fewer
+    return family
+
+
+def _is_on_a_line(batch: Batch) -> bool:
+    return isinstance(batch, RegressionBatch) and batch.residuals().left[0, 0] == 0

@@ -13,6 +13,7 @@ from consilience.statistics.gather import count
 from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
+from consilience.structure.precision import judged
 from consilience.structure.scores.by_source import POOLED, BySource
 from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.logistic import LogisticBatch
@@ -51,7 +52,7 @@ def ways_of(
     for node in dag.nodes:
         family = Family(node, dag.parents(node))
         batch = _batch(engine, family, strata, memory_limit)
-        (found[node],) = judge.ways(batch)
+        (found[node],) = judged(strata, batch, judge.ways)
     return found
 
 

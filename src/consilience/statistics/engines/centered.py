@@ -19,6 +19,7 @@ from consilience._typing import Codes, Floats, Integers
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError
+from consilience.kernels.fine import add_rows_finely
 from consilience.kernels.moments import center, join
 from consilience.kernels.threads import each_part
 from consilience.statistics.counts import parent_states_of, source_axis
@@ -70,7 +71,7 @@ def _checked_groups(table: Table, request: MomentsBySets, by: Sequence[str]) -> 
     n_groups *= 1 if source is None else source.n_states
     _check.memory(
         f"the moments of {d} variables in {n_groups} groups",
-        8.0 * n_groups * (d + 1) ** 2,
+        8.0 * n_groups * (d + 1) ** 2 * (2 if request.fine else 1),
         request.memory_limit,
         "Ask for fewer variables, or raise memory_limit.",
     )
@@ -121,6 +122,8 @@ class _Block:
         the first one.
     n_rows
         Weight of all rows of each source, also of those with gaps.
+    fine
+        Whether twice the digits are kept.
     """
 
     names: tuple[str, ...]
@@ -130,6 +133,7 @@ class _Block:
     place: dict[str, tuple[int, Variable]]
     codes: Codes
     n_rows: Floats
+    fine: bool
 
     @classmethod
     def of(
@@ -154,7 +158,10 @@ class _Block:
             values, codes = values[:, is_known], codes[:, is_known]
             weights = None if weights is None else weights[is_known]
         place = {name: (1 + k, table.schema[name]) for k, name in enumerate(names)}
-        return cls(request.names, source, values, weights, place, codes, _freeze.read_only(n_rows))
+        rows_of_sources = _freeze.read_only(n_rows)
+        return cls(
+            request.names, source, values, weights, place, codes, rows_of_sources, request.fine
+        )
 
     def moments(self, by: Sequence[str]) -> Moments:
         """The moments of the rows by the joint states of some discrete variables."""
@@ -165,14 +172,14 @@ class _Block:
         shape, d = (len(self.n_rows), parent_states_of(given)), len(self.names)
         n_groups = shape[0] * shape[1]
         sums = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
-        if n_groups > 1 and d <= FEW:
+        if n_groups > 1 and d <= FEW and not self.fine:
             weights = np.ones(self.values.shape[1]) if self.weights is None else self.weights
             center(self.values, weights, self.codes, places, sizes, *sums)
         else:
             group = np.empty(self.values.shape[1], np.int64)
             join(self.codes, places, sizes, group)
-            _add_groups(self.values.T, self.weights, group, *sums)
-        weight, mean, scatter = map(_freeze.read_only, sums)
+            sums = self._by_groups(group, sums)
+        weight, mean, scatter, *rest = map(_freeze.read_only, sums)
         return Moments(
             self.names,
             given,
@@ -181,7 +188,20 @@ class _Block:
             mean.reshape(*shape, d),
             scatter.reshape(*shape, d, d),
             self.n_rows,
+            *(one.reshape(*shape, *one.shape[1:]) for one in rest),
         )
+
+    def _by_groups(self, group: Integers, sums: tuple[Floats, ...]) -> tuple[Floats, ...]:
+        """Fill in weight, mean and scatter of each group, and what rounding leaves of fine ones.
+
+        Rows of no group are left out.
+        """
+        values, weights, is_known = self.values.T, self.weights, group >= 0
+        if not is_known.all():
+            values, group = values[is_known], group[is_known]
+            weights = None if weights is None else weights[is_known]
+        _add_groups(values, weights, group, *sums)
+        return _finely(values, weights, group, *sums) if self.fine else sums
 
 
 def _add_groups(
@@ -192,14 +212,7 @@ def _add_groups(
     mean: Floats,
     scatter: Floats,
 ) -> None:
-    """Fill in weight, mean and scatter of each group of rows; rows of no group are left out.
-
-    Rows without weights count one each.
-    """
-    is_known = group >= 0
-    if not is_known.all():
-        values, group = values[is_known], group[is_known]
-        weights = None if weights is None else weights[is_known]
+    """Fill in weight, mean and scatter of each group of rows; without weights they count one."""
     n_groups = len(weight)
     ends = np.cumsum(np.bincount(group, minlength=n_groups)).tolist()
     if n_groups > 1:
@@ -219,3 +232,19 @@ def _add_groups(
             centered = x - mean[g]
             weighted = centered if weights is None else w[:, None] * centered
             scatter[g] = weighted.T @ centered
+
+
+def _finely(
+    values: Floats,
+    weights: Floats | None,
+    code: Integers,
+    weight: Floats,
+    near: Floats,
+    scatter: Floats,
+) -> tuple[Floats, ...]:
+    """Weight, mean and scatter of each group, and what rounding leaves of the last two."""
+    w = np.ones(len(values)) if weights is None else weights
+    mean, fine = near.copy(), np.zeros_like(scatter)
+    mean_rest, rest = np.zeros_like(mean), np.zeros_like(scatter)
+    add_rows_finely(np.ascontiguousarray(values), w, code, weight, mean, fine, mean_rest, rest)
+    return weight, mean, fine, mean_rest, rest

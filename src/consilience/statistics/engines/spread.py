@@ -42,7 +42,7 @@ class Spread:
 
 def with_spread(moments: Moments, table: Table, spread: Sequence[Spread]) -> Moments:
     """The moments of filled rows with the covariances of what was filled in."""
-    scatter = moments.scatter.copy()
+    extra = np.zeros_like(moments.scatter)
     for one in spread:
         inside = [i for i, name in enumerate(one.names) if name in moments.names]
         if not inside:
@@ -56,7 +56,12 @@ def with_spread(moments: Moments, table: Table, spread: Sequence[Spread]) -> Mom
             state = state * variable.n_states + table.column(variable.name)[one.rows]
         weights = np.ones(table.n_rows) if table.weights is None else table.weights
         parts = weights[one.rows, None, None] * one.covariances[:, inside][:, :, inside]
-        total = np.zeros((*scatter.shape[:2], len(at), len(at)))
+        total = np.zeros((*extra.shape[:2], len(at), len(at)))
         np.add.at(total, (source, state), parts)
-        scatter[np.ix_(range(scatter.shape[0]), range(scatter.shape[1]), at, at)] += total
-    return replace(moments, scatter=scatter)
+        extra[np.ix_(range(extra.shape[0]), range(extra.shape[1]), at, at)] += total
+    scatter = moments.scatter + extra
+    if moments.scatter_rest is None:
+        return replace(moments, scatter=scatter)
+    there = scatter - moments.scatter
+    rest = (moments.scatter - (scatter - there)) + (extra - there)
+    return replace(moments, scatter=scatter, scatter_rest=moments.scatter_rest + rest)

@@ -30,7 +30,7 @@ depends on is no other graph turned round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar, TypeAlias, get_args
 
@@ -40,7 +40,6 @@ from consilience import _freeze
 from consilience._typing import Bools, Floats
 from consilience.data.variable import Variable
 from consilience.errors import InputError
-from consilience.kernels.regressions import COLLINEAR, misfits
 from consilience.kernels.tied import fill_n_log_n, log_likelihoods_by_source
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.moments import Moments
@@ -213,24 +212,16 @@ def _some(moments: Moments, is_kept: Bools) -> Moments:
     if source is not None:
         states = zip(source.discrete_states, is_kept, strict=True)
         source = Variable(source.name, tuple(state for state, kept in states if kept))
-    arrays = (moments.weight, moments.mean, moments.scatter, moments.n_rows)
-    return Moments(moments.names, moments.given, source, *(array[is_kept] for array in arrays))
+    arrays = [array[is_kept] for array in moments.arrays]
+    return moments.over(arrays, moments.n_rows[is_kept], source=source, given=moments.given)
 
 
 def _apart(batch: RegressionBatch, whole: Moments) -> RegressionBatch:
     """The families with the source as their first discrete parent."""
     moments = batch.moments
     given = moments.given if moments.source is None else (moments.source, *moments.given)
-    n_groups = moments.weight.size
-    one = Moments(
-        moments.names,
-        given,
-        None,
-        moments.weight.reshape(1, n_groups),
-        moments.mean.reshape(1, n_groups, -1),
-        moments.scatter.reshape(1, n_groups, *moments.scatter.shape[2:]),
-        moments.n_rows.sum(keepdims=True),
-    )
+    arrays = [array.reshape(1, -1, *array.shape[2:]) for array in moments.arrays]
+    one = moments.over(arrays, moments.n_rows.sum(keepdims=True), source=None, given=given)
     return RegressionBatch(one, whole, batch.children, batch.starts, batch.parents)
 
 
@@ -248,8 +239,7 @@ def _with_intercepts(batch: RegressionBatch) -> Floats:
     within = _within(batch)
     left, n = within.residuals(), moments.weight.sum(axis=0)[:, None]
     n_sources = (moments.weight > 0).sum(axis=0)[:, None]
-    size = within.moments.scatter[0][:, batch.children, batch.children]
-    is_fine = (n > n_sources + n_parents) & (left.left > COLLINEAR * size)
+    is_fine = (n > n_sources + n_parents) & (left.left > 0)
     free = np.where(is_fine, n - n_sources - left.rank, 1.0)
     variance = np.where(is_fine, left.left, 1.0) / free
     values = np.where(is_fine, -0.5 * (n * np.log(2 * np.pi * variance) + free), 0.0)
@@ -264,45 +254,26 @@ def _by_all_states(batch: RegressionBatch, poor: Bools) -> Floats:
     common = _within(whole)
     found = common.residuals()
     n, n_sources = whole.n_rows, len(whole.moments.weight)
-    size = common.moments.scatter[0, 0, batch.children, batch.children]
-    is_fine = (n > n_sources + batch.n_continuous) & (found.left[0] > COLLINEAR * size)
+    is_fine = (n > n_sources + batch.n_continuous) & (found.left[0] > 0)
     free = np.where(is_fine, n - n_sources - found.rank[0], 1.0)
     variance = np.where(is_fine, found.left[0], 1.0) / free
     moments, misfit = batch.moments, np.zeros(len(batch))
-    for f in range(n_sources):
-        out = np.zeros(poor.shape)
-        misfits(
-            common.moments.scatter[0, 0],
-            whole.moments.mean[f, 0],
-            moments.scatter[f],
-            moments.mean[f],
-            moments.weight[f],
-            batch.children,
-            batch.starts,
-            batch.parents,
-            poor,
-            out,
-        )
-        misfit += out.sum(axis=0)
+    for one, own in zip(whole.moments.by_source(), moments.by_source(), strict=True):
+        line = replace(common.moments, mean=one.mean, mean_rest=one.mean_rest)
+        misfit += batch.misfits_around(line, own, poor).sum(axis=0)
     n_poor = (poor * moments.weight.sum(axis=0)[:, None]).sum(axis=0)
     values = -0.5 * n_poor * np.log(2 * np.pi * variance) - 0.5 * misfit / variance
     return np.where(poor.any(axis=0), np.where(is_fine, values, -np.inf), 0.0)
 
 
 def _within(batch: RegressionBatch) -> RegressionBatch:
-    """The families over products around the means of each source; the means are left as they are
-    pooled, since nothing reads them.
+    """The families over products around the means of each source; the means are those of the first
+    one, whose size alone is read.
     """
     moments = batch.moments
-    one = Moments(
-        moments.names,
-        moments.given,
-        None,
-        moments.weight.sum(axis=0, keepdims=True),
-        moments.mean[:1],
-        moments.scatter.sum(axis=0, keepdims=True),
-        moments.n_rows.sum(keepdims=True),
-    )
+    mean = np.broadcast_to(moments.mean[:1], moments.mean.shape)
+    rest = None if moments.mean_rest is None else np.zeros_like(mean)
+    one = replace(moments, mean=mean, mean_rest=rest).pooled()
     return RegressionBatch(one, one, batch.children, batch.starts, batch.parents)
 
 

@@ -13,7 +13,8 @@ alone, and a covered arc that is turned only exchanges two of these numbers.
 A state that cannot have a variance of its own, because it has no more rows than coefficients or
 because its rows lie exactly on a line, is judged by the regression over all states together. If
 that one has too few rows the family has minus infinity, and if all rows lie on a line plus
-infinity: the likelihood has no bound.
+infinity: the likelihood has no bound. Rows lie on a line if they do so up to the rounding of the
+values to 16 digits.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Bools, Floats
 from consilience.errors import DataError
-from consilience.kernels.regressions import COLLINEAR, log_likelihoods
+from consilience.kernels.regressions import log_likelihoods
 from consilience.statistics.family import Family
 from consilience.statistics.regressions import RegressionBatch
 
@@ -34,9 +35,7 @@ def gaussian_log_likelihoods(batch: RegressionBatch) -> Floats:
     """Log-likelihood of each family, with variances of denominator n - p."""
     found, moments = batch.residuals(), batch.moments
     total, poor = np.empty(len(batch)), np.empty(found.left.shape, bool)
-    families = batch.children, batch.starts
-    data = moments.weight[0], moments.scatter[0]
-    if log_likelihoods(*data, *families, found.left, found.rank, total, poor):
+    if log_likelihoods(moments.weight[0], batch.starts, found.left, found.rank, total, poor):
         total += _by_all_states(batch, poor)
     return total
 
@@ -46,8 +45,7 @@ def _by_all_states(batch: RegressionBatch, poor: Bools) -> Floats:
     whole = batch.without_states().residuals()
     n_rows = float(batch.whole.weight[0, 0])
     is_short = n_rows <= batch.n_continuous + 1
-    size = batch.whole.scatter[0, 0, batch.children, batch.children]
-    is_on_a_line = whole.left[0] <= COLLINEAR * size
+    is_on_a_line = whole.left[0] == 0
     free = np.where(is_short, 1.0, n_rows - 1 - whole.rank[0])
     variance = np.where(is_on_a_line, 1.0, whole.left[0]) / free
     n = (poor * batch.moments.weight[0][:, None]).sum(axis=0)
@@ -72,9 +70,9 @@ def unbounded(family: Family) -> DataError:
     """The error for a family whose rows lie exactly on a line."""
     others = _check.listed(sorted(family.parents))
     return DataError(
-        f"column {family.child!r} is a linear function of {others} in every row, so that the "
-        "likelihood has no bound. Leave one of these columns out, or use cs.BGe(), whose prior "
-        "keeps variances above zero.",
+        f"column {family.child!r} is a linear function of {others} in every row, up to rounding, "
+        "so that the likelihood has no bound. Leave one of these columns out, or use cs.BGe(), "
+        "whose prior keeps variances above zero.",
         column=family.child,
         family=family,
     )

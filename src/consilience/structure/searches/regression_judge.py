@@ -22,6 +22,7 @@ from consilience.errors import ConsilienceError, MemoryLimitError
 from consilience.statistics.moments import Moments
 from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.strata import Given
+from consilience.structure.precision import judged
 from consilience.structure.scores.gaussian import too_few_rows, unbounded
 from consilience.structure.scores.score import takes_gaps
 from consilience.structure.searches.classes import bit_matrix, bits
@@ -161,7 +162,7 @@ class RegressionJudge:
 
     def _judged(self, batch: RegressionBatch) -> Floats:
         self.n_scored += len(batch)
-        values = self._grounds.score.local(batch)
+        values = judged(self._strata, batch, self._grounds.score.local)
         if np.isfinite(values).all():
             return values
         for family, value in zip(batch.families, values.tolist(), strict=True):

@@ -1,0 +1,54 @@
+"""Moments of families with a continuous child, fine where others have too few digits.
+
+All families are asked for in one pass over the rows. Those whose columns are nearly functions of
+each other are asked for again, together, with twice the digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from consilience.kernels.regressions import regress
+from consilience.statistics.moments import Moments
+from consilience.statistics.request import Engine, MomentRequest
+from consilience.statistics.together import Together
+
+__all__ = ["family_moments", "loses_digits"]
+
+
+def family_moments(engine: Engine, requests: Sequence[MomentRequest]) -> list[Moments]:
+    """The moments of families; the child is the last variable of each request."""
+    if not requests:
+        return []
+    found = engine.gather(Together(tuple(requests)))
+    lost = [i for i, moments in enumerate(found) if loses_digits(moments)]
+    if lost:
+        again = tuple(replace(requests[i], fine=True) for i in lost)
+        fine = engine.gather(Together(again))
+        for i, moments in zip(lost, fine, strict=True):
+            found[i] = moments
+    return found
+
+
+def loses_digits(moments: Moments) -> bool:
+    """Whether a regression of the last variable on the others has too few digits.
+
+    In a group of rows, in a joint state of all sources, or in all rows together.
+    """
+    if moments.is_fine:
+        return False
+    pooled = moments.pooled()
+    return any(map(_is_lost, (moments, pooled, pooled.without_states())))
+
+
+def _is_lost(moments: Moments) -> bool:
+    weight, mean, scatter = (array.reshape(-1, *array.shape[2:]) for array in moments.arrays)
+    k = len(moments.names) - 1
+    shape = len(weight), 1
+    left, log_det, rank = np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
+    family = np.array([k]), np.array([0, k]), np.arange(k)
+    lost = np.empty(shape, bool)
+    return regress(weight, mean, scatter, *family, 0.0, left, rank, log_det, lost) > 0
