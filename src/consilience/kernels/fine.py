@@ -295,14 +295,44 @@ def intercepts_finely(mean: Floats, mean_rest: Floats, slopes: Floats, out: Floa
 
 
 @kernel
-def combine_finely(values: Floats, rest: Floats, weights: Floats, out: Floats) -> None:
-    """Fill in the sums of products of the rows of ``values`` and ``weights``, shape (n, d)."""
-    for r in range(len(values)):
-        high, low = 0.0, 0.0
-        for i in range(values.shape[1]):
-            a, b = _times(values[r, i], rest[r, i], weights[r, i], 0.0)
-            high, low = _add(high, low, a, b)
-        out[r] = high
+def combine_finely(
+    mean: Floats,
+    scatter: Floats,
+    mean_rest: Floats,
+    scatter_rest: Floats,
+    center: Floats,
+    combination: Floats,
+    level: Floats,
+    error: Floats,
+    along: Floats,
+    spread: Floats,
+) -> None:
+    r"""Fill in what a combination v of the variables is in each group.
+
+    Parameters
+    ----------
+    mean, scatter, mean_rest, scatter_rest
+        The moments m and S of the groups.
+    center, combination, level
+        c of the variables, v and a number l of each group.
+    error, along, spread
+        The answers :math:`v^\top (m - c) - l`, :math:`S v` and :math:`v^\top S v`.
+    """
+    d = mean.shape[1]
+    for g in range(len(mean)):
+        gap, gap_rest, total, total_rest = -level[g], 0.0, 0.0, 0.0
+        for i in range(d):
+            a, b = _add(mean[g, i], mean_rest[g, i], -center[i], 0.0)
+            a, b = _times(a, b, combination[g, i], 0.0)
+            gap, gap_rest = _add(gap, gap_rest, a, b)
+            high, low = 0.0, 0.0
+            for j in range(d):
+                a, b = _times(scatter[g, i, j], scatter_rest[g, i, j], combination[g, j], 0.0)
+                high, low = _add(high, low, a, b)
+            along[g, i] = high
+            high, low = _times(high, low, combination[g, i], 0.0)
+            total, total_rest = _add(total, total_rest, high, low)
+        error[g], spread[g] = gap, total
 
 
 @inner

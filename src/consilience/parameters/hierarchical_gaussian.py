@@ -98,6 +98,12 @@ class HierarchicalGaussian:
         by_source = [m for m in families if m.source is not None]
         alone = [m.names[-1] for m in by_source if (m.weight.sum(axis=1) > 0).sum() < 2]
         notes = notes_on_regressions(families)
+        shared = [m.names[-1] for m in families if m.is_fine and _has_shared_directions(m)]
+        if shared:
+            notes.append(
+                "Parents that are nearly functions of each other: what they differ in has the same "
+                f"coefficients in all sources, and no interval: {_check.listed(shared)}."
+            )
         if alone and self.spread is None:
             notes.append(
                 "Only one source has rows, so that nothing is known about how sources differ; a "
@@ -150,8 +156,7 @@ def _equations(problems: Moments, scale: Standardized) -> tuple[Equations, Float
     vector[:, is_exact], constant[:, is_exact] = 0.0, 0.0  # nothing but rounding
     smallest = smallest_eigenvalue(pooled.weight[0], pooled.mean[0], pooled.scatter[0])
     null = _null_directions(matrix.sum(axis=0), smallest)
-    rank = p - np.rint(np.einsum("jkk->j", null))
-    freedom = np.maximum(pooled.weight[0] - rank, 0.0)
+    freedom = np.maximum(pooled.weight[0] - fits.rank, 0.0)
     return Equations(matrix, vector, constant, np.arange(p), null, freedom), first
 
 
@@ -169,6 +174,15 @@ def _null_directions(matrix: Floats, smallest: Floats) -> Floats:
         basis, _ = np.linalg.qr(vectors[j][:, is_null[j]] / one[j][:, None])
         found[j] = basis @ basis.T
     return found
+
+
+def _has_shared_directions(moments: Moments) -> bool:
+    """Whether the rows tell of directions that are too thin for coefficients by source."""
+    problems, which = _problems(moments)
+    equations, _ = _equations(problems, standardized(moments))
+    fits = least_squares(*(array[0] for array in problems.pooled().arrays))
+    told = len(moments.names) - np.rint(np.einsum("jkk->j", equations.null))
+    return bool((told < fits.rank)[which].any())
 
 
 def _chosen(equations: Equations, which: Integers) -> Equations:

@@ -17,6 +17,7 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.errors import DataError
+from consilience.kernels.fine import combine_finely
 from consilience.parameters.regression import least_squares
 from consilience.statistics.moments import Moments
 
@@ -51,19 +52,38 @@ class Standardized:
     def equations(self, moments: Moments, first: Floats) -> tuple[Floats, Floats, Floats]:
         """A, c and d around the standardized coefficients ``first``, shape (joint states, p)."""
         weight, mean, scatter = moments.weight, moments.mean, moments.scatter
-        slopes = first[:, 1:] / self.unit
         apart = (mean[..., :-1] - self.center) / self.unit
         x = np.concatenate([np.ones((*weight.shape, 1)), apart], axis=-1)
         x = np.where(weight[..., None] > 0, x, 0.0)
-        error = np.where(weight > 0, mean[..., -1] - (x * first).sum(axis=-1), 0.0)
-        combination = np.concatenate([-slopes, np.ones((len(slopes), 1))], axis=-1)
-        along = np.einsum("fjkl,jl->fjk", scatter, combination)
+        error, along, spread = self._left(moments, first)
+        error = np.where(weight > 0, error, 0.0)
         matrix = weight[..., None, None] * x[..., :, None] * x[..., None, :]
         matrix[..., 1:, 1:] += scatter[..., :-1, :-1] / (self.unit[:, None] * self.unit)
         vector = (weight * error)[..., None] * x
         vector[..., 1:] += along[..., :-1] / self.unit
-        constant = weight * error**2 + np.maximum((along * combination).sum(axis=-1), 0.0)
+        constant = weight * error**2 + np.maximum(spread, 0.0)
         return matrix, vector, constant
+
+    def _left(self, moments: Moments, first: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean of the residual of a first fit, its products with the variables, and its own."""
+        combination = np.concatenate([-first[:, 1:] / self.unit, np.ones((len(first), 1))], axis=-1)
+        center, level = np.append(self.center, 0.0), first[:, 0]
+        if moments.mean_rest is None or moments.scatter_rest is None:
+            along = np.einsum("fjkl,jl->fjk", moments.scatter, combination)
+            error = ((moments.mean - center) * combination).sum(axis=-1) - level
+            return error, along, (along * combination).sum(axis=-1)
+        groups, d = moments.weight.shape, len(center)
+        _, *arrays = (array.reshape(-1, *array.shape[2:]) for array in moments.arrays)
+        each = np.tile(combination, (groups[0], 1)), np.tile(level, groups[0])
+        error, along, spread = (
+            np.empty(len(each[1])),
+            np.empty(each[0].shape),
+            np.empty(len(each[1])),
+        )
+        combine_finely(
+            arrays[0], arrays[1], arrays[2], arrays[3], center, *each, error, along, spread
+        )
+        return error.reshape(groups), along.reshape(*groups, d), spread.reshape(groups)
 
 
 def standardized(moments: Moments) -> Standardized:

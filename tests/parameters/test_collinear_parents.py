@@ -1,0 +1,82 @@
+"""Estimators of regressions whose columns are nearly functions of each other."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+import consilience as cs
+
+NEARNESS = [1e-3, 1e-5, 1e-7, 1e-8]
+DAG = cs.DAG([("x", "z"), ("y", "z")])
+
+nearness = pytest.mark.parametrize("e", NEARNESS)
+
+
+def columns_of(e, n=100, seed=0):
+    rng = np.random.default_rng(seed)
+    x, u = rng.normal(1.0, 1.0, n), rng.normal(size=n)
+    y = x + e * u
+    return {"x": x, "y": y, "z": x - 2 * y + 3 * u + rng.normal(size=n)}
+
+
+def ridge(columns, precision):
+    """Slopes with a penalty on standardized parents x and y of z, with fifty digits."""
+    with localcontext(prec=50):
+        x, y, z = ([Decimal(float(v)) for v in columns[name]] for name in "xyz")
+        n = len(x)
+        (x, sx), (y, sy), (z, _) = ((_centered(one, n)) for one in (x, y, z))
+        x, y = [v / sx for v in x], [v / sy for v in y]
+        a, b, c = _dot(x, x) + precision, _dot(x, y), _dot(y, y) + precision
+        p, q = _dot(x, z), _dot(y, z)
+        size = a * c - b * b
+        return float((c * p - b * q) / size / sx), float((a * q - b * p) / size / sy)
+
+
+def _centered(values, n):
+    mean = sum(values) / n
+    away = [v - mean for v in values]
+    return away, (_dot(away, away) / n).sqrt()
+
+
+def _dot(a, b):
+    return sum(map(Decimal.__mul__, a, b))
+
+
+@nearness
+def test_posterior_means_are_those_of_ridge_regression_with_fifty_digits(e):
+    columns = columns_of(e)
+    net = cs.fit(DAG, cs.read(columns), gaussian=cs.NormalInverseGamma(precision=0.5))
+    expected = ridge(columns, Decimal("0.5"))
+    np.testing.assert_allclose(net["z"].coefficients, expected, rtol=1e-10)
+
+
+@nearness
+def test_sources_without_spread_have_the_regression_of_all_rows(e):
+    columns = columns_of(e)
+    table = cs.read(columns | {"s": list("abcd") * 25}, source="s")
+    net = cs.fit(DAG, table, gaussian=cs.HierarchicalGaussian(spread=0))
+    expected = ridge(columns, Decimal(0))
+    np.testing.assert_allclose(net["z"].coefficients[0], expected, rtol=1e-10)
+    pooled = cs.fit(DAG, table, gaussian=cs.MLE())
+    assert net["z"].sd[0] == pytest.approx(float(pooled["z"].sd), rel=1e-10)
+    is_shared = any("the same coefficients in all sources" in note for note in net.record.notes)
+    assert is_shared == (e < 1e-6)
+
+
+def test_one_regression_for_all_states_is_borrowed_with_all_its_digits():
+    columns = columns_of(1e-7)
+    table = cs.read(columns | {"g": ["a"] * 98 + ["b"] * 2}, discrete=["g"])
+    dag = cs.DAG([*DAG.arcs, ("g", "z")])
+    net = cs.fit(dag, table, gaussian=cs.MLE())
+    np.testing.assert_allclose(net["z"].coefficients[1], ridge(columns, Decimal(0)), rtol=1e-10)
+
+
+def test_gaps_that_leave_too_few_digits_are_told():
+    columns = columns_of(1e-5)
+    columns["z"] = np.where(np.arange(100) < 5, np.nan, columns["z"])
+    columns["x"] = np.where(np.arange(100) > 95, np.nan, columns["x"])
+    net = cs.fit(DAG, cs.read(columns), gaussian=cs.MLE(), gaps=cs.EM())
+    assert any("few digits of the estimates are right" in note for note in net.record.notes)
