@@ -171,6 +171,7 @@ class _Block:
         sizes = np.array([len(self.n_rows), *(variable.n_states for variable in given)])
         shape, d = (len(self.n_rows), parent_states_of(given)), len(self.names)
         n_groups = shape[0] * shape[1]
+        sums: tuple[Floats, ...]
         sums = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
         if n_groups > 1 and d <= FEW and not self.fine:
             weights = np.ones(self.values.shape[1]) if self.weights is None else self.weights
