@@ -17,9 +17,9 @@ from consilience.errors import (
     MemoryLimitError,
     UnknownNameError,
 )
-from consilience.inference import Exact
+from consilience.inference import Exact, junction
 from consilience.inference.evidence import evidence_of
-from consilience.inference.junction import JunctionTree, compiled
+from consilience.inference.junction import MOST_TREES, JunctionTree, compiled
 from consilience.inference.queries import query
 
 ROUNDING = {"rtol": 1e-10, "atol": 1e-13}
@@ -244,6 +244,25 @@ def test_a_chain_of_two_thousand_nodes_does_not_underflow():
 def test_a_tree_is_compiled_once_and_kept_with_its_network():
     net = sprinkler()
     assert compiled(net) is compiled(net)
+
+
+def test_rows_are_answered_by_trees_kept_with_their_network(monkeypatch):
+    net = sprinkler()
+    target, rows = next(iter(net.variables)), net.sample(20, seed=1)
+    gaps = cs.with_gaps(rows, cs.MCAR(0.5), seed=1)
+    first = net.log_likelihood(gaps), net.posteriors(gaps, target)
+    monkeypatch.delattr(JunctionTree, "of")
+    np.testing.assert_array_equal(net.log_likelihood(gaps), first[0])
+    np.testing.assert_array_equal(net.posteriors(gaps, target), first[1])
+
+
+def test_the_trees_asked_for_last_are_kept():
+    net, _ = star(MOST_TREES + 1)
+    main = compiled(net)
+    for i in range(MOST_TREES + 1):
+        assert compiled(net, last=[f"x{i}"]) is compiled(net, last=[f"x{i}"])
+        assert compiled(net) is main
+    assert len(junction._COMPILED[net]) == MOST_TREES
 
 
 def star(n_features: int) -> tuple[cs.Network, dict[str, str]]:

@@ -34,7 +34,7 @@ from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.evidence import Evidence, Scope, names_of
 from consilience.inference.groups import Batch
-from consilience.inference.junction import JunctionTree
+from consilience.inference.junction import JunctionTree, compiled
 from consilience.inference.known_sources import source_codes
 from consilience.inference.sets import RowSets, sets_of_rows
 from consilience.inference.solving import SAFE
@@ -151,9 +151,7 @@ class _Rows:
         sets = sets_of_rows(net, columns, n_rows, target, memory_limit=memory_limit)
         part = _relevant(net, [*asked, *columns])
         last = [name for name in asked if name not in net.regressions]
-        tree = JunctionTree.of(
-            part, last=last, scopes=tuple(sets.likelihoods), memory_limit=memory_limit
-        )
+        tree = compiled(part, tuple(sets.likelihoods), last=last, memory_limit=memory_limit)
         codes = {n: c for n, c in columns.items() if n in tree.index}
         if sets.likelihoods:
             each: Integers = np.arange(n_rows)
@@ -314,7 +312,9 @@ def _has_blanket(net: Network, columns: Mapping[str, Column], n_rows: int, targe
 
 def _relevant(net: Network, names: Sequence[str]) -> Network:
     """The network of these nodes and their ancestors."""
-    kept = {*names, *net.dag.ancestors(names)}
+    kept = set(names)
+    if len(kept) < len(net.distributions):
+        kept |= net.dag.ancestors(names)
     if len(kept) == len(net.distributions):
         return net
     return Network.of([local for name, local in net.distributions.items() if name in kept])
@@ -396,4 +396,4 @@ def _each_once(
     """A batch of the rows that differ, and for each row which of them is its like."""
     coded = ((column, tree.n_states[name]) for name, column in columns.items())
     first, ranks = rows_alike(coded, n_rows)
-    return Batch(tree, {n: c[first] for n, c in columns.items()}, len(first)), ranks
+    return Batch(tree, _rows(columns, first), len(first)), ranks

@@ -31,7 +31,7 @@ from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
 from consilience.inference.evidence import Scope
 from consilience.inference.junction import JunctionTree
-from consilience.kernels.propagation import Sizes, collect, distribute, indicators, margin
+from consilience.kernels.propagation import Likely, Sizes, collect, distribute, indicators, margin
 from consilience.kernels.threads import each_part
 
 __all__ = ["Batch", "Upward"]
@@ -86,7 +86,7 @@ class Batch:
         self.tree, self.n_rows = tree, n_rows
         names = [name for name in columns if name in tree.index]
         observed = np.array([tree.index[name] for name in names], np.int64)
-        codes = np.full((len(names), n_rows), -1, np.int64)
+        codes = np.empty((len(names), n_rows), np.int32)
         for k, name in enumerate(names):
             codes[k] = columns[name]
         agreed = _worth_grouping_by(tree, observed, codes)
@@ -97,9 +97,11 @@ class Batch:
         self._order = np.argsort(ranks, kind="stable")
         self._ends = np.append(0, np.cumsum(np.bincount(ranks)))  # of the groups
         self._agreed, self._agreed_codes = observed[agreed], codes[np.ix_(agreed, first)]
-        self._observed, self._codes = observed[others], codes[np.ix_(others, self._order)]
+        self._observed = observed[others]
+        self._codes = codes[others] if len(first) == 1 else codes[np.ix_(others, self._order)]
         self._n_states = n_states[self._observed]
         self._hard = [(names[k],) for k in others]
+        self._places: dict[tuple[Scope, ...], Likely] = {}
         self.likelihoods = self._in_order({} if likelihoods is None else likelihoods)
 
     def log_evidence(self) -> Floats:
@@ -209,7 +211,15 @@ class Batch:
         return changed
 
     def _in_order(self, likelihoods: Mapping[Scope, Floats]) -> dict[Scope, Floats]:
+        if len(self._ends) == 2:  # one group has the rows in their own order
+            return dict(likelihoods)
         return {scope: one[..., self._order] for scope, one in likelihoods.items()}
+
+    def _likely(self, scopes: tuple[Scope, ...], start: Integers, values: Floats) -> Likely:
+        """Likelihoods for the kernels; where they enter is found once for all blocks and tables."""
+        if scopes not in self._places:
+            self._places[scopes] = self.tree.likely(scopes, start, values)
+        return self._places[scopes]._replace(start=start, values=values)
 
     def _write(
         self, beliefs: Mapping[Scope, Floats], group: _Group, tables: Floats, own: Integers
@@ -274,7 +284,7 @@ class Batch:
         for at, one in zip(start[len(self._hard) :], more.values(), strict=False):
             part = one[..., rows]
             values[at : at + part.size] = part.ravel()
-        likely = self.tree.likely((*self._hard, *more), start, values)
+        likely = self._likely((*self._hard, *more), start, values)
         table_start = group.table_start * n if keeps_tables else np.zeros_like(group.table_start)
         tables = np.empty(_cells_a_row(group, keeps_tables=keeps_tables) * n)
         messages = np.empty(group.message_start[-1] * n)
@@ -342,14 +352,16 @@ def _cells_a_row(group: _Group, *, keeps_tables: bool) -> int:
     return int(start[-1] if keeps_tables else np.diff(start).max(initial=0))
 
 
-def _worth_grouping_by(tree: JunctionTree, observed: Integers, codes: Integers) -> Integers:
+def _worth_grouping_by(tree: JunctionTree, observed: Integers, codes: Codes) -> Integers:
     """Places of the observed variables by which to group the rows, by the rule of the module."""
     arrays = tree.arrays
     cells = np.diff(tree.starts(arrays.n_states)[0]).astype(float)
     clique = np.repeat(np.arange(len(cells)), np.diff(arrays.start))
     n_rows, n_groups = codes.shape[1], 1.0
-    n_codes = np.array([np.count_nonzero(np.bincount(column + 1)) for column in codes])
-    saved = (codes >= 0).mean(axis=1) * (1 - 1 / arrays.n_states[observed])
+    counts = [np.bincount(column + 1, minlength=1) for column in codes]  # missing first
+    n_codes = np.array([np.count_nonzero(one) for one in counts])
+    n_known = np.array([n_rows - one[0] for one in counts])
+    saved = n_known / max(n_rows, 1) * (1 - 1 / arrays.n_states[observed])
     chosen: list[int] = []
     while len(chosen) < len(observed):
         by_variable = np.bincount(arrays.axes, cells[clique], len(arrays.n_states))

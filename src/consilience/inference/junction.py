@@ -34,8 +34,8 @@ from consilience.network.network import MEMORY_LIMIT, Network
 __all__ = ["Beliefs", "JunctionTree", "compiled", "tree_shape"]
 
 COPIES = 2  # potentials, and the tables of one propagation
-MOST_TREES = 8
-"""Trees kept with a network, for as many sets of scopes."""
+MOST_TREES, MOST_KEPT = 8, 1 << 30
+"""Trees kept with a network, and bytes of them if they are several."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,28 +256,41 @@ def tree_shape(
     return triangulate(graph, n_states, last=last, copies=COPIES)
 
 
-_COMPILED: weakref.WeakKeyDictionary[Network, dict[frozenset[Scope], JunctionTree]] = (
-    weakref.WeakKeyDictionary()
-)
+_Trees = dict[tuple[frozenset[Scope], tuple[str, ...]], JunctionTree]
+_COMPILED: weakref.WeakKeyDictionary[Network, _Trees] = weakref.WeakKeyDictionary()
 
 
 def compiled(
-    net: Network, scopes: Collection[Scope] = (), *, memory_limit: float = MEMORY_LIMIT
+    net: Network,
+    scopes: Collection[Scope] = (),
+    *,
+    last: Sequence[str] = (),
+    memory_limit: float = MEMORY_LIMIT,
 ) -> JunctionTree:
     """The junction tree of a network, made at the first call and kept while the network lives.
 
-    There is one for each set of scopes of several variables; a few of them are kept.
+    There is one for each set of scopes of several variables and for what is eliminated last; those
+    asked for most recently are kept.
     """
-    wanted = frozenset(scope for scope in scopes if len(scope) > 1)
+    wanted = frozenset(scope for scope in scopes if len(scope) > 1), tuple(last)
     kept = _COMPILED.setdefault(net, {})
-    tree = kept.get(wanted)
+    tree = kept.pop(wanted, None)
     if tree is None:
-        tree = JunctionTree.of(net, scopes=wanted, memory_limit=memory_limit)
-        while len(kept) >= MOST_TREES:
-            kept.pop(next(iter(kept)))
-        kept[wanted] = tree
+        tree = JunctionTree.of(net, last=last, scopes=wanted[0], memory_limit=memory_limit)
+        _make_room(kept, tree)
+    kept[wanted] = tree
     tree.shape.cost.check(memory_limit)
     return tree
+
+
+def _make_room(kept: _Trees, tree: JunctionTree) -> None:
+    """Drop the trees that were not asked for longest until there is room for another one."""
+    sizes = [one.arrays.potential.nbytes for one in (*kept.values(), tree)]
+    for name, _ in list(zip(kept, sizes, strict=False)):
+        if len(sizes) <= MOST_TREES and sum(sizes) <= MOST_KEPT:
+            break
+        kept.pop(name, None)
+        sizes.pop(0)
 
 
 class _Run(NamedTuple):

@@ -18,9 +18,6 @@ from consilience.network.network import Network
 
 __all__ = ["Rows", "alike", "constants", "joint_code", "rows_of", "sliced"]
 
-WORD = 20
-"""Columns of a mask in one whole number."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -90,9 +87,14 @@ def alike(is_known: Bools) -> list[Integers]:
         return []
     if is_known.all() or not is_known.shape[1]:
         return [np.arange(len(is_known))]
-    parts = (is_known[:, i : i + WORD] for i in range(0, is_known.shape[1], WORD))
-    words = ((one @ (1 << np.arange(one.shape[1])), 1 << one.shape[1]) for one in parts)
-    _, rank = rows_alike(words, len(is_known))
+    if is_known.shape[1] == 1:
+        parts = np.flatnonzero(is_known), np.flatnonzero(~is_known)
+        return [part for part in parts if part.size]
+    packed = np.packbits(is_known, axis=1).T  # bytes are sorted by counting
+    if len(packed) == 1:
+        rank = packed[0]
+    else:
+        _, rank = rows_alike(((byte, 256) for byte in packed), len(is_known))
     order = np.argsort(rank, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(rank[order])) + 1)
 

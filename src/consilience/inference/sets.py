@@ -128,8 +128,10 @@ def sets_of_rows(
     filled = _with_constants(net, columns, n_rows, target)
     for (part, seen), rows in pieces.items():
         for where, same in _same(net, filled, part, seen, rows):
-            if seen == part.nodes and len(seen) == 1 and set(part.discrete) <= set(same.known):
-                terms.append(_Term(where, (), _log_density(net, seen[0], same), has_rank=False))
+            free = tuple(name for name in part.discrete if name not in same.known)
+            if seen == part.nodes and len(seen) == 1 and (not free or _is_spread(net, seen[0])):
+                log = _log_densities(net, seen[0], same, free)
+                terms.append(_Term(where, free, log, has_rank=False))
                 continue
             one = condition(net, part, same, wanted, memory_limit=memory_limit)
             if one.asked:
@@ -151,30 +153,39 @@ def _pieces(
 ) -> tuple[dict[tuple[Component, tuple[str, ...]], Integers], Bools]:
     """Components and which of their nodes are known, with the rows that have them; open rows."""
     fixed = [name for name in constants(net) if name != target]
-    names = [
-        *net.regressions,
-        *(n for n in net.variables if net.logistic and n not in net.regressions),
-    ]
-    is_known = np.zeros((n_rows, len(names)), bool)
-    for i, name in enumerate(names):
-        if name in columns:
-            is_known[:, i] = _is_known(net, name, columns[name])
-        if name in fixed:
-            is_known[:, i] = True
     found: dict[tuple[Component, tuple[str, ...]], list[Integers]] = {}
     is_open = np.zeros(n_rows, bool)
-    for where in alike(is_known):
-        known = {n for n, seen in zip(names, is_known[where[0]], strict=True) if seen}
-        wanted = [n for n in known if n not in fixed or n in columns] + ([target] if target else [])
-        relevant = {*wanted, *net.dag.ancestors(wanted)} if wanted else set()
-        if open_logistic(net, tuple(relevant), known):
-            is_open[where] = True
-            continue
-        nodes = [name for name in net.regressions if name in relevant]
-        for part in components(net, nodes, known):
-            seen = tuple(name for name in part.nodes if name in known)
-            found.setdefault((part, seen), []).append(where)
+    for names in _apart(net):
+        is_known = np.zeros((n_rows, len(names)), bool)
+        for i, name in enumerate(names):
+            if name in columns:
+                is_known[:, i] = _is_known(net, name, columns[name])
+            if name in fixed:
+                is_known[:, i] = True
+        for where in alike(is_known):
+            known = {n for n, seen in zip(names, is_known[where[0]], strict=True) if seen}
+            wanted = [n for n in known if n not in fixed or n in columns]
+            wanted += [name for name in names if name == target]
+            relevant = {*wanted, *net.dag.ancestors(wanted)} if wanted else set()
+            if open_logistic(net, tuple(relevant), known):
+                is_open[where] = True
+                continue
+            nodes = [name for name in names if name in relevant and name in net.regressions]
+            for part in components(net, nodes, known):
+                seen = tuple(name for name in part.nodes if name in known)
+                found.setdefault((part, seen), []).append(where)
     return {key: np.concatenate(parts) for key, parts in found.items()}, is_open
+
+
+def _apart(net: Network) -> list[list[str]]:
+    """Nodes whose values decide together what the pieces are.
+
+    Those of continuous nodes that no arcs connect do not; with logistic nodes all values do.
+    """
+    if net.logistic:
+        others = [name for name in net.variables if name not in net.regressions]
+        return [[*net.regressions, *others]]
+    return [list(part.nodes) for part in components(net, tuple(net.regressions), ())]
 
 
 def _with_constants(
@@ -218,13 +229,24 @@ def _same(
             )
 
 
-def _log_density(net: Network, name: str, rows: Rows) -> Floats:
-    """Of a node all of whose parents are known."""
+def _is_spread(net: Network, name: str) -> bool:
+    return bool(net.regressions[name].sd.all())
+
+
+def _log_densities(net: Network, name: str, rows: Rows, free: Scope) -> Floats:
+    """Of a node whose continuous parents are known, shape (rows, states of its free parents...)."""
     local = net.regressions[name]
-    states = joint_code({v.name: v.n_states for v in local.discrete}, rows.known)
-    parents = [rows.values[v.name] for v in local.continuous]
+    n_states = {v.name: v.n_states for v in local.discrete}
+    sizes = [n_states[parent] for parent in free]
+    axes = dict(zip(free, np.ix_(*map(np.arange, sizes)), strict=True))
+    column = (-1, *(1 for _ in free))
+    known = {parent: codes.reshape(column) for parent, codes in rows.known.items()}
+    states = np.broadcast_to(joint_code(n_states, {**known, **axes}), (rows.n_rows, *sizes))
+    each = states.size // rows.n_rows
+    parents = [np.repeat(rows.values[v.name], each) for v in local.continuous]
     values = np.stack(parents, axis=1) if parents else np.zeros((1, 0))
-    return local.log_densities(states, values, rows.values[name])
+    child = np.repeat(rows.values[name], each)
+    return local.log_densities(states.ravel(), values, child).reshape(states.shape)
 
 
 def _logistic_terms(

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Codes, Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
 __all__ = [
@@ -318,9 +318,7 @@ def _normalize(weights: Floats) -> None:
 
 
 @kernel
-def indicators(
-    codes: Integers, n_states: Integers, start: Integers, n_rows: int, out: Floats
-) -> None:
+def indicators(codes: Codes, n_states: Integers, start: Integers, n_rows: int, out: Floats) -> None:
     """Likelihoods of observed states: one for the state, or for all where nothing is known.
 
     ``codes`` has shape (variables, rows) and -1 for missing; those of variable ``k`` go to
