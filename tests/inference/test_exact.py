@@ -277,6 +277,16 @@ def star(n_features: int) -> tuple[cs.Network, dict[str, str]]:
     return cs.Network.of(local), {f"x{i}": str(i % 2) for i in range(n_features)}
 
 
+@pytest.mark.parametrize("unit", [1e-120, 1e-60, 1e60, 1e120])
+def test_tables_of_any_unit_change_the_evidence_by_its_logarithm(unit):
+    dag = cs.DAG([(f"x{i:02d}", f"x{i + 1:02d}") for i in range(20)])
+    net = cs.random_network(dag, seed=1)
+    tree, evidence = compiled(net), evidence_of(net.variables, {"x20": "0"})
+    scaled = tree.with_tables({name: unit * one.table for name, one in net.tables.items()})
+    expected = tree.log_evidence(evidence) + len(net.tables) * math.log(unit)
+    assert scaled.log_evidence(evidence) == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_hub_with_a_thousand_neighbors_does_not_underflow():
     net, known = star(1000)
     exact = net.query("c", given=known).values

@@ -31,8 +31,9 @@ from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
 from consilience.inference.evidence import Scope
 from consilience.inference.junction import JunctionTree
-from consilience.kernels.propagation import Likely, Sizes, collect, distribute, indicators, margin
+from consilience.kernels.propagation import collect, distribute, margin
 from consilience.kernels.threads import each_part
+from consilience.kernels.trees import Likely, Sizes, indicators
 
 __all__ = ["Batch", "Upward"]
 

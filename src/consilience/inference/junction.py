@@ -20,15 +20,8 @@ import numpy as np
 from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.triangulation import Triangulation, interaction, triangulate
-from consilience.kernels.propagation import (
-    Likely,
-    Sizes,
-    TreeArrays,
-    collect,
-    distribute,
-    margin,
-    residual_margins,
-)
+from consilience.kernels.propagation import collect, distribute, margin, residual_margins
+from consilience.kernels.trees import Likely, Sizes, TreeArrays
 from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["Beliefs", "JunctionTree", "compiled", "tree_shape"]

@@ -21,68 +21,21 @@ References: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (19
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
-from consilience._typing import Codes, Floats, Integers
+from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
+from consilience.kernels.trees import Likely, Sizes, TreeArrays
 
-__all__ = [
-    "Likely",
-    "TreeArrays",
-    "collect",
-    "distribute",
-    "indicators",
-    "margin",
-    "residual_margins",
-]
+__all__ = ["collect", "distribute", "margin", "residual_margins"]
 
-VERSION = (
-    "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
-)
-
-Sizes = npt.NDArray[np.uint64]
-
+VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
 FEW_FACTORS = 3
-"""A clique that takes in more messages and likelihoods than this is rescaled after each."""
+"""A clique that takes in more messages and likelihoods than this is rescaled after so many."""
 
-
-class TreeArrays(NamedTuple):
-    """A junction tree as flat arrays; children have smaller numbers than their parents.
-
-    ``axes[start[c]:start[c + 1]]`` are the variables of clique ``c`` and the first ``n_shared[c]``
-    of them its separator; ``place[start[c] + i]`` is where the parent has the separator's variable
-    ``i``. The potential of ``c`` is ``potential[potential_start[c]:]``, row-major over all states.
-    """
-
-    n_states: Sizes
-    start: Integers
-    axes: Integers
-    n_shared: Integers
-    parent: Integers
-    place: Integers
-    potential: Floats
-    potential_start: Integers
-    first_child: Integers
-    next_child: Integers
-
-
-class Likely(NamedTuple):
-    """Likelihoods over sets of variables, a number for each joint state and row.
-
-    Likelihood ``k`` is ``values[start[k]:]``, over the variables ``axes[first[k]:first[k + 1]]``
-    (row-major over the states that are left of them, rows innermost), and enters in ``clique[k]``,
-    which holds them all.
-    """
-
-    clique: Integers
-    axes: Integers
-    first: Integers
-    start: Integers
-    values: Floats
+SMALL, LARGE = 1e-100, 1e100
+"""Scales are multiplied, and their logarithm is taken when the product leaves these bounds."""
 
 
 @kernel
@@ -119,9 +72,8 @@ def collect(
         c = likely.clique[k]
         by_clique[slot[c]] = k
         slot[c] += 1
-    largest, rows = np.empty(n_rows), np.uint64(n_rows)
-    for b in range(n_rows):
-        log_evidence[b] = 0.0
+    largest, product, rows = np.empty(n_rows), np.ones(n_rows), np.uint64(n_rows)
+    log_evidence[:] = 0.0
     for c in range(n_cliques):
         t0 = np.uint64(table_start[c])
         n_cells = _n_cells(tree.start, tree.axes, c, sizes)
@@ -136,8 +88,9 @@ def collect(
         if not is_whole:
             k = _potential_axes(tree.n_states, tree.start, tree.axes, c, sizes, rows, work)
             _set(tables, t0, work, k, tree.potential, offset)
+        n_left = n_factors
         while child >= 0:
-            n_factors += 1
+            n_left += 1
             child = tree.next_child[child]
         for i in range(first[c], first[c + 1]):
             one = by_clique[i]
@@ -145,8 +98,9 @@ def collect(
                 tree.start, tree.axes, likely.axes, likely.first, one, c, sizes, rows, work
             )
             _multiply(tables, t0, work, k, likely.values, np.uint64(likely.start[one]))
-            if n_factors > FEW_FACTORS:
-                _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
+            n_left -= 1
+            if n_left >= FEW_FACTORS and n_left % FEW_FACTORS == 0:
+                _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
         child = tree.first_child[c]
         while child >= 0:
             k = _child_axes(
@@ -166,15 +120,19 @@ def collect(
                 is_whole = False
             else:
                 _multiply(tables, t0, work, k, messages, m0)
-            if n_factors > FEW_FACTORS:
-                _rescale_table(tables, t0, n_cells, n_rows, largest, log_evidence)
+            n_left -= 1
+            if n_left >= FEW_FACTORS and n_left % FEW_FACTORS == 0:
+                _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
             child = tree.next_child[child]
         m0 = np.uint64(message_start[c])
         messages[message_start[c] : message_start[c + 1]] = 0.0
         n_shared = (message_start[c + 1] - message_start[c]) // n_rows
         k = _own_separator_axes(n_shared, n_cells, rows, work)
         _add_to(messages, m0, work, k, tables, t0)
-        _rescale(messages, message_start[c], message_start[c + 1], n_rows, scales, c, log_evidence)
+        stop = message_start[c + 1]
+        _rescale(messages, message_start[c], stop, n_rows, scales, c, product, log_evidence)
+    for b in range(n_rows):
+        log_evidence[b] += np.log(product[b])
 
 
 @kernel
@@ -317,20 +275,6 @@ def _normalize(weights: Floats) -> None:
         weights /= total
 
 
-@kernel
-def indicators(codes: Codes, n_states: Integers, start: Integers, n_rows: int, out: Floats) -> None:
-    """Likelihoods of observed states: one for the state, or for all where nothing is known.
-
-    ``codes`` has shape (variables, rows) and -1 for missing; those of variable ``k`` go to
-    ``out[start[k]:]``, states outermost.
-    """
-    for k in range(len(codes)):
-        for s in range(n_states[k]):
-            row = out[start[k] + s * n_rows : start[k] + (s + 1) * n_rows]
-            for b in range(n_rows):
-                row[b] = 1.0 if codes[k, b] == s or codes[k, b] < 0 else 0.0
-
-
 @inner
 def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64) -> int:
     """Append an axis; one of a single state is dropped, one that continues the last joins it."""
@@ -465,22 +409,23 @@ def _rescale_table(
     n_cells: np.uint64,
     n_rows: int,
     largest: Floats,
+    product: Floats,
     log_evidence: Floats,
 ) -> None:
     """Divide a table by its largest entry, row by row, so that many factors do not underflow."""
     rows = np.uint64(n_rows)
-    for b in range(n_rows):
-        largest[b] = 0.0
+    largest[:] = 0.0
     for i in range(n_cells):
         for b in range(rows):
             largest[b] = max(largest[b], tables[t + i * rows + b])
     for b in range(n_rows):
         if largest[b] > 0.0:
-            log_evidence[b] += np.log(largest[b])
+            _take_in(largest[b], b, product, log_evidence)
+        else:
+            largest[b] = 1.0
     for i in range(n_cells):
         for b in range(rows):
-            if largest[b] > 0.0:
-                tables[t + i * rows + b] /= largest[b]
+            tables[t + i * rows + b] /= largest[b]
 
 
 @inner
@@ -491,20 +436,36 @@ def _rescale(
     n_rows: int,
     scales: Floats,
     c: int,
+    product: Floats,
     log_evidence: Floats,
 ) -> None:
-    """Divide a message by its largest entry, row by row, and add the logarithm to the evidence."""
+    """Divide a message by its largest entry, row by row, and count it for the evidence."""
     for b in range(n_rows):
         scales[c, b] = 0.0
     for i in range(start, stop, n_rows):
         for b in range(n_rows):
             scales[c, b] = max(scales[c, b], messages[i + b])
     for b in range(n_rows):
-        log_evidence[b] += np.log(scales[c, b]) if scales[c, b] > 0.0 else -np.inf
+        if scales[c, b] > 0.0:
+            _take_in(scales[c, b], b, product, log_evidence)
+        else:
+            log_evidence[b] = -np.inf
     for i in range(start, stop, n_rows):
         for b in range(n_rows):
             if scales[c, b] > 0.0:
                 messages[i + b] /= scales[c, b]
+
+
+@inner
+def _take_in(scale: float, b: int, product: Floats, log_evidence: Floats) -> None:
+    """Multiply the scales of a row by one more, or add its logarithm if a float would not hold."""
+    if not SMALL < scale < LARGE:
+        log_evidence[b] += np.log(scale)
+        return
+    product[b] *= scale
+    if not SMALL < product[b] < LARGE:
+        log_evidence[b] += np.log(product[b])
+        product[b] = 1.0
 
 
 @inner
