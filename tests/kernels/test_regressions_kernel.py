@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from consilience.kernels.regressions import log_likelihoods, misfits, regress
+from consilience.kernels.regressions import has_lost, log_likelihoods, misfits, regress
 
 FAMILIES = [(0, []), (0, [1]), (0, [1, 2]), (3, [1, 2]), (3, [1, 4]), (4, [3, 0, 1, 2]), (4, [0])]
 
@@ -86,6 +86,16 @@ def test_a_family_is_lost_if_little_is_left_and_there_are_rows_to_tell():
     assert run(moments_of(rows), [(0, [1, 3])])[3].all()
     assert not run(moments_of(rows), [(0, [1, 3])], n_rows=3.0)[3].any()
     assert not run(moments_of(rows), [(0, [1, 4])])[3].any()
+
+
+def test_one_regression_of_the_last_variable_is_lost_where_the_family_is():
+    rows = rows_of()
+    moments = moments_of(rows)
+    assert not has_lost(np.full(3, 20.0), *moments)
+    rows[1, :, 4] = rows[1, :, 0] + 1e-5 * rows[1, :, 4]
+    moments = moments_of(rows)
+    assert has_lost(np.full(3, 20.0), *moments)
+    assert run(moments, [(4, [0, 1, 2, 3])])[3].ravel().tolist() == [False, True, False]
 
 
 def test_large_means_take_digits():

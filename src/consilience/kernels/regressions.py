@@ -27,7 +27,7 @@ import numpy as np
 from consilience._typing import Bools, Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["list_toggles", "log_likelihoods", "misfits", "regress"]
+__all__ = ["has_lost", "list_toggles", "log_likelihoods", "misfits", "regress"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -110,6 +110,17 @@ def regress(
             n_lost += lost[g, f]
             before, n_before, child_before = first, k, child
     return n_lost
+
+
+@kernel
+def has_lost(weight: Floats, mean: Floats, scatter: Floats) -> bool:
+    """Whether the regression of the last variable on the others is lost in a group of rows."""
+    n_groups, d = mean.shape
+    left, log_det = np.empty((n_groups, 1)), np.empty((n_groups, 1))
+    rank, lost = np.empty((n_groups, 1), np.int64), np.empty((n_groups, 1), np.bool_)
+    child, starts, parents = np.array([d - 1]), np.array([0, d - 1]), np.arange(d - 1)
+    n_lost = regress(weight, mean, scatter, child, starts, parents, 0.0, left, rank, log_det, lost)
+    return n_lost > 0
 
 
 @kernel

@@ -132,6 +132,6 @@ class NormalInverseGamma:
         cost = self.precision * (along**2 / inflated).sum(axis=1)
         rate = (self.degrees * scale.variance + fits.residual + cost) / 2
         mean[:, 0] += scale.level
-        scales = np.einsum("jik,ji,jil->jkl", right, 1 / inflated, right, optimize=True)
+        scales = right.swapaxes(1, 2) @ (right / inflated[..., None])
         shape = (self.degrees + np.maximum(n - (values**2 / inflated).sum(axis=1), 0.0)) / 2
         return NormalInverseGammaPosterior(mean, scales, shape, rate, scale.center, scale.unit)

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from consilience.kernels.regressions import regress
+from consilience.kernels.regressions import has_lost
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
 from consilience.statistics.together import Together
@@ -40,15 +38,12 @@ def loses_digits(moments: Moments) -> bool:
     """
     if moments.is_fine:
         return False
-    pooled = moments.pooled()
-    return any(map(_is_lost, (moments, pooled, pooled.without_states())))
+    pooled = moments if moments.source is None else moments.pooled()
+    # The same object where there are no sources, or no states, to be put together.
+    levels = {id(one): one for one in (moments, pooled, pooled.without_states())}
+    return any(map(_is_lost, levels.values()))
 
 
 def _is_lost(moments: Moments) -> bool:
     weight, mean, scatter = (array.reshape(-1, *array.shape[2:]) for array in moments.arrays)
-    k = len(moments.names) - 1
-    shape = len(weight), 1
-    left, log_det, rank = np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
-    family = np.array([k]), np.array([0, k]), np.arange(k)
-    lost = np.empty(shape, bool)
-    return regress(weight, mean, scatter, *family, 0.0, left, rank, log_det, lost) > 0
+    return bool(has_lost(weight, mean, scatter))

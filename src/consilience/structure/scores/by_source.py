@@ -271,9 +271,14 @@ def _within(batch: RegressionBatch) -> RegressionBatch:
     one, whose size alone is read.
     """
     moments = batch.moments
-    mean = np.broadcast_to(moments.mean[:1], moments.mean.shape)
-    rest = None if moments.mean_rest is None else np.zeros_like(mean)
-    one = replace(moments, mean=mean, mean_rest=rest).pooled()
+    if moments.is_fine:
+        mean = np.broadcast_to(moments.mean[:1], moments.mean.shape)
+        one = replace(moments, mean=mean, mean_rest=np.zeros_like(mean)).pooled()
+    else:
+        sums = [array.sum(axis=0, keepdims=True) for array in (moments.weight, moments.scatter)]
+        arrays = sums[0], moments.mean[:1], sums[1]
+        n_rows = moments.n_rows.sum(keepdims=True)
+        one = moments.over(arrays, n_rows, source=None, given=moments.given)
     return RegressionBatch(one, one, batch.children, batch.starts, batch.parents)
 
 
