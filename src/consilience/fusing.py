@@ -11,6 +11,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Seed
+from consilience.data.parts import source_name
 from consilience.data.read import read
 from consilience.data.table import Table
 from consilience.data.variable import Variable
@@ -194,9 +195,9 @@ def _check_arcs(task: Task, opened: Mapping[str, Opened]) -> None:
 
 def _named(sources: Any) -> dict[str, Any]:
     if isinstance(sources, Mapping):
-        named = {str(name): item for name, item in sources.items()}
+        named = {source_name(name): item for name, item in sources.items()}
         if len(named) < len(sources):
-            listed = _check.listed(list(map(str, sources)))
+            listed = _check.listed(map(source_name, sources))
             raise InputError(f"fuse: two sources have the same name as text: {listed}.")
     elif isinstance(sources, Sequence) and not isinstance(sources, str):
         names = [_stem(item) or f"source {i + 1}" for i, item in enumerate(sources)]

@@ -199,10 +199,11 @@ def test_a_declared_number_is_no_marker(values):
     assert table.columns["x"].tolist() == [0, 1]
 
 
-def test_a_category_is_a_state_unless_the_user_says_that_it_is_missing():
+def test_a_category_that_is_a_marker_is_missing():
     data = {"x": pd.Categorical(["?", "a"], categories=["b", "?", "a"])}
-    assert read(data).variables["x"].states == ("b", "?", "a")
-    assert read(data, missing=["?"]).variables["x"].states == ("b", "a")
+    assert read(data).variables["x"].states == ("b", "a")
+    assert read(data, missing=[""]).variables["x"].states == ("b", "?", "a")
+    assert read(data, states={"x": ["a", "?"]}).columns["x"].tolist() == [1, 0]
     assert read(data, states={"x": ["a", "b"]}).columns["x"].tolist() == [-1, 0]
     assert np.isnan(read({"x": pd.Categorical(["?"])}, continuous=["x"]).columns["x"]).all()
 

@@ -83,7 +83,8 @@ def test_rows_of_a_network_with_a_state_that_looks_missing_survive(tmp_path, nam
     for data in (tmp_path / name, table.to_frame()):
         again = cs.read(data, schema=net.variables)
         np.testing.assert_array_equal(again.columns["x"], table.columns["x"])
-    assert cs.read(table.to_frame()).variables["x"].states == variable.states
+    frame = table.to_frame()
+    assert cs.read(frame, missing=[""]).variables["x"].states == variable.states
 
 
 @pytest.mark.parametrize("values", [["a", None, "b"], [None, None], ['say "a"', None], [0.5, None]])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.classify import scikit
 from consilience.data.labels import LARGEST_EXACT, label
+from consilience.data.table import LARGEST_TOTAL
 from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError
 
@@ -65,7 +66,8 @@ def classes_of(name: str, y: npt.NDArray[Any]) -> Classes:
 
 def weights_of(sample_weight: Any, n_rows: int) -> Integers | Floats:
     """Weights of at least zero, not all zero: int64 if they are whole, else float64."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(sample_weight)
+    weights = given.astype(np.float64)
     if weights.ndim != 1:
         raise InputError(
             f"sample_weight must have one axis, got shape {weights.shape}.",
@@ -82,6 +84,8 @@ def weights_of(sample_weight: Any, n_rows: int) -> Integers | Floats:
         )
     if not weights.any():
         raise InputError("sample_weight is zero for every row.", parameter="sample_weight")
+    if given.dtype.kind in "biu" and np.all(weights < LARGEST_TOTAL):
+        return given.astype(np.int64)
     is_whole = np.all((np.floor(weights) == weights) & (weights < LARGEST_EXACT))
     return weights.astype(np.int64) if is_whole else weights
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from consilience import _check
 from consilience._typing import Codes, Column, Floats
 from consilience.data.discretize import cut
-from consilience.data.labels import is_plain_number, labels
+from consilience.data.labels import is_plain_number, labels, matcher
 from consilience.data.pieces import Coded, Numbers, Piece
 from consilience.data.place import Place
 from consilience.data.table import code_type
@@ -80,13 +80,13 @@ def kind_of(fragments: Sequence[Fragment]) -> tuple[bool, str]:
 
 
 def code_freely(
-    name: str, fragments: Sequence[Fragment], *, first: Sequence[str] = (), is_sorted: bool = True
+    name: str, fragments: Sequence[Fragment], *, known: Sequence[str] = (), is_sorted: bool = True
 ) -> tuple[Variable, Codes]:
-    """A discrete column with the states that its pieces declare or show, after ``first``."""
+    """A discrete column with the known states and after them those its pieces declare or show."""
     pieces = [None if f.piece is None else f.piece.coded() for f in fragments]
     texts = [[] if piece is None else piece.texts.to_pylist() for piece in pieces]
-    written = labels([text for part in texts for text in part])
-    states = tuple(dict.fromkeys([*first, *written]))
+    written = _written([text for part in texts for text in part], known)
+    states = tuple(dict.fromkeys([*known, *written]))
     if not states:
         raise DataError(
             f"column {name!r} has no value that could be a state. Name its states with states=.",
@@ -108,6 +108,18 @@ def code_freely(
         columns.append(_recoded(piece, codes, len(states), fragment.n_rows))
         start += len(part)
     return Variable(name, states, ordered=_is_ordered(pieces, states)), _joined(columns)
+
+
+def _written(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The states that the texts of a column stand for; a known one keeps its letters."""
+    if not known:
+        return labels(texts)
+    position = matcher(known)
+    matched = map(position, texts)
+    return [
+        state if code is None else known[code]
+        for state, code in zip(labels(texts), matched, strict=True)
+    ]
 
 
 def code_as(variable: Variable, fragments: Sequence[Fragment], *, known_from: str) -> Column:
@@ -191,14 +203,11 @@ def _without_states(variable: Variable, fragment: Fragment) -> Codes:
 
 def _codes_in(variable: Variable, piece: Coded) -> list[int]:
     """For each text of a piece its code among the variable's states, or ``UNKNOWN``."""
-    by_text = {state: code for code, state in enumerate(variable.discrete_states)}
-    by_number = {float(s): code for s, code in reversed(by_text.items()) if is_plain_number(s)}
+    position = matcher(variable.discrete_states)
     codes = []
     for text in piece.texts.to_pylist():
-        code = by_text.get(text)
-        if is_plain_number(text) and (code is None or variable.cuts is not None):
-            number = float(text)
-            code = by_number.get(number) if variable.cuts is None else bisect(variable.cuts, number)
+        is_cut = variable.cuts is not None and is_plain_number(text)
+        code = bisect(variable.cuts or (), float(text)) if is_cut else position(text)
         codes.append(UNKNOWN if code is None else code)
     return codes
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-__all__ = ["PLAIN_NUMBER", "is_plain_number", "label", "labels"]
+__all__ = ["PLAIN_NUMBER", "is_plain_number", "label", "labels", "matcher"]
 
 PLAIN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 """The pattern of a plain decimal number, to be matched against a whole text."""
@@ -58,6 +58,28 @@ def labels(texts: Sequence[str]) -> list[str]:
     if all(map(is_plain_number, texts)):
         return [_number_label(text) for text in texts]
     return list(texts)
+
+
+def matcher(states: Sequence[str]) -> Callable[[str], int | None]:
+    """A function that gives the position of the state a text stands for, or None.
+
+    The state of the same letters comes first, then that of the same number: two plain numbers are
+    one if they have the same label.
+
+    >>> position = matcher(("1.0", "a"))
+    >>> position("1"), position("a"), position("01")
+    (0, 1, None)
+    """
+    by_text = {state: k for k, state in enumerate(states)}
+    by_number = {_number_label(s): k for s, k in reversed(by_text.items()) if is_plain_number(s)}
+
+    def position(text: str) -> int | None:
+        found = by_text.get(text)
+        if found is None and by_number and is_plain_number(text):
+            return by_number.get(_number_label(text))
+        return found
+
+    return position
 
 
 def _number_label(text: str) -> str:

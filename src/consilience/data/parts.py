@@ -21,11 +21,18 @@ import pyarrow as pa
 
 from consilience.data.labels import label
 from consilience.data.paths import has_known_extension, read_path
-from consilience.data.pieces import Markers, Piece, from_arrow, from_values, is_declared_dictionary
+from consilience.data.pieces import (
+    Markers,
+    Piece,
+    from_arrow,
+    from_values,
+    is_declared_dictionary,
+    is_null,
+)
 from consilience.data.place import Place
 from consilience.errors import DataError, InputError
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["Part", "parts_of", "source_name"]
 
 _ACCEPTED = (
     "Accepted: a path to a .csv, .csv.gz or .parquet file, a list of such paths, a data frame, "
@@ -72,13 +79,24 @@ def parts_of(data: Any, wanted: Collection[str] | None) -> list[Part]:
     """The parts of the data in order; only the columns wanted are read from files (None: all)."""
     if isinstance(data, Mapping) and _is_dict_of_sources(data):
         parts = []
-        sources = [label(key) for key in data]
+        sources = [source_name(key) for key in data]
         for source, table in zip(sources, data.values(), strict=True):
             if sources.count(source) > 1:
                 raise DataError(f"two sources are named {source!r}.", source=source)
             parts += [replace(part, source=source) for part in _tables(table, wanted)]
         return parts
     return _tables(data, wanted)
+
+
+def source_name(key: Any) -> str:
+    """The name of a source; numbers are taken as their text."""
+    is_name = isinstance(key, str | int | float | np.integer | np.floating)
+    if not is_name or key == "" or is_null(key):
+        raise DataError(
+            f"a source's name must be text that is not empty, or a number; got {key!r}.",
+            source=key,
+        )
+    return label(key)
 
 
 def _is_dict_of_sources(data: Mapping[Any, Any]) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
     "from_arrow",
     "from_values",
     "is_declared_dictionary",
+    "is_null",
     "is_text",
 ]
 
@@ -41,6 +42,7 @@ USUAL_MARKERS = ("", "?")
 
 _ANY_NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _SCALARS = (str, bool, int, float, Decimal, np.bool_, np.integer, np.floating)
+_LARGEST_INT = 2**63 - 1
 _FEW = 500  # texts; for these a loop in Python is faster than starting one in Arrow
 _WORTH_COMPILING = 20_000  # rows from which the compiled loop is faster than Arrow's
 _WORTH_LOADING = 500_000  # rows from which that pays for loading the compiler, most of a second
@@ -50,22 +52,20 @@ _WORTH_LOADING = 500_000  # rows from which that pays for loading the compiler, 
 class Markers:
     """The texts that stand for a missing value; one that is a number marks equal numbers.
 
-    A text that is declared to be a state is one, and no marker: the states that the user declared
-    for a column or, if ``yielding``, the categories that its type declares. Only the usual markers
-    yield to a type: those that the user named are stronger than it. The empty text cannot be a
-    state.
+    A text that the user declared to be a state of a column is one, and no marker. The type of a
+    column declares nothing of the kind: a marker means the same in text and among categories. The
+    empty text cannot be a state.
     """
 
     texts: frozenset[str]
     numbers: frozenset[float]
-    yielding: bool
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Markers:
         """The markers that these values stand for."""
-        texts = frozenset(map(label, values))
+        texts = frozenset(label(value) for value in values if not is_null(value))
         numbers = frozenset(float(text) for text in texts if is_plain_number(text))
-        return cls(texts, numbers, yielding=texts == frozenset(USUAL_MARKERS))
+        return cls(texts, numbers)
 
     def without(self, states: Iterable[str]) -> Markers:
         """The markers of a column whose states are declared."""
@@ -76,7 +76,7 @@ class Markers:
             for text in self.texts - known
             if not (is_plain_number(text) and float(text) in numbers)
         )
-        return Markers(texts, self.numbers - numbers, yielding=False)
+        return Markers(texts, self.numbers - numbers)
 
     def match(self, text: str) -> bool:
         """Whether a text stands for a missing value."""
@@ -135,6 +135,16 @@ class Coded:
         numbers = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
         return np.append(numbers, np.nan)[self.codes]
 
+    def whole(self) -> npt.NDArray[np.int64] | None:
+        """The numbers exactly, 0 where missing, or None if one is no whole number of 63 bits."""
+        numbers = np.zeros(len(self.texts) + 1, np.int64)
+        for k in np.unique(self.codes[self.codes >= 0]):
+            exact = Decimal(self.texts[k].as_py().strip())
+            if abs(exact) > _LARGEST_INT or exact != int(exact):
+                return None
+            numbers[k] = int(exact)
+        return numbers[self.codes]
+
     def misfit(self) -> tuple[int, str] | None:
         """First row whose text is not a number, and that text."""
         if self.is_plain():
@@ -182,6 +192,13 @@ class Numbers:
         floats[self.missing] = np.nan
         return floats
 
+    def whole(self) -> npt.NDArray[np.int64] | None:
+        """The numbers exactly, 0 where missing, or None if one is no whole number of 63 bits."""
+        values = np.where(self.missing, 0, self.values)
+        if len(values) and not np.abs(values.astype(np.float64)).max() < _LARGEST_INT:
+            return None
+        return None if _has_fraction(values) else values.astype(np.int64)
+
     def misfit(self) -> tuple[int, str] | None:
         """None: every value is a number."""
         return None
@@ -209,6 +226,8 @@ def from_arrow(column: Any, markers: Markers, place: Place, *, is_declared: bool
     """The piece of an Arrow column; an undeclared dictionary is text that came coded."""
     kind = column.type
     if pa.types.is_dictionary(kind):
+        if pa.types.is_binary(kind.value_type) or pa.types.is_large_binary(kind.value_type):
+            raise place.unusable(str(kind.value_type))
         codes, values = _dictionary(column)
         if is_declared:
             return _declared(codes, values.to_pylist(), markers, ordered=bool(kind.ordered))
@@ -257,6 +276,13 @@ def is_text(kind: Any) -> bool:
     )
 
 
+def is_null(value: Any) -> bool:
+    """Whether a value is None, NaN, or what pandas has for these."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
 def _pandas_categorical(values: Any) -> Any | None:
     pandas = sys.modules.get("pandas")
     if pandas is None:
@@ -268,9 +294,7 @@ def _pandas_categorical(values: Any) -> Any | None:
 def _declared(
     codes: npt.NDArray[Any], values: Collection[Any], markers: Markers, *, ordered: bool
 ) -> Coded:
-    texts = [None if _is_null(value) else label(value) for value in values]
-    if markers.yielding:
-        markers = markers.without(text for text in texts if text is not None)
+    texts = [None if is_null(value) else label(value) for value in values]
     return _without_markers(codes, _texts(texts), markers, kind="categories", ordered=ordered)
 
 
@@ -369,14 +393,25 @@ def _numbers(column: Any, markers: Markers) -> Numbers:
     missing = np.asarray(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False), np.bool_)
     values = column.fill_null(0).to_numpy() if column.null_count else column.to_numpy()
     if markers.numbers:
-        missing = missing | np.isin(values, list(markers.numbers))
+        missing = missing | np.isin(values, _in_type(values.dtype, markers.numbers))
     return Numbers(values, missing)
+
+
+def _in_type(dtype: np.dtype[Any], numbers: Iterable[float]) -> npt.NDArray[Any]:
+    """The numbers that a type holds, as that type: 0.1 in 32 bits is 0.1."""
+    if np.issubdtype(dtype, np.floating):
+        return np.array(list(numbers), dtype)
+    bounds = np.iinfo(dtype)
+    whole = [int(x) for x in numbers if x.is_integer() and bounds.min <= x <= bounds.max]
+    return np.array(whole, dtype)
 
 
 def _plain_width(column: Any) -> Any:
     if pa.types.is_decimal(column.type):
-        is_short = column.type.scale == 0 and column.type.precision <= 18
-        return column.cast(pa.int64() if is_short else pa.float64())
+        try:
+            return column.cast(pa.int64())  # refused if a fraction or a digit would be lost
+        except pa.ArrowInvalid:
+            return column.cast(pa.float64())
     return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
 
 
@@ -385,7 +420,7 @@ def _mixed(values: Any, markers: Markers, place: Place) -> Coded:
     codes: list[int] = []
     positions: dict[str, int] = {}
     for value in values:
-        if _is_null(value):
+        if is_null(value):
             codes.append(-1)
         elif isinstance(value, _SCALARS):
             codes.append(positions.setdefault(label(value), len(positions)))
@@ -400,12 +435,6 @@ def _mixed(values: Any, markers: Markers, place: Place) -> Coded:
 
 def _has_fraction(values: npt.NDArray[Any]) -> bool:
     return not bool(np.all(np.isfinite(values) & (np.floor(values) == values)))
-
-
-def _is_null(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _texts(texts: list[Any]) -> Any:

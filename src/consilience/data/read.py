@@ -64,9 +64,9 @@ def read(
     missing
         The texts that stand for a missing value. A number among them stands for equal numbers too.
         Null and NaN are always missing, and nothing else is ever taken for it: ``None``, ``NA`` and
-        ``nan`` as text are states. A text listed here that ``states`` or ``schema`` declare to be a
-        state of its column is that state, and so is a category of a categorical type unless another
-        list of texts is given here. The empty text can never be a state.
+        ``nan`` as text are states. They mean the same in text, among the categories of a
+        categorical type and in every kind of file. A text listed here that ``states`` or ``schema``
+        declare to be a state of its column is that state. The empty text can never be a state.
     discretize
         For a column of numbers how to cut it into states; see
         :func:`consilience.data.discretize.discretize`. Use ``Cuts(other.variables["age"].cuts)``
@@ -175,8 +175,13 @@ def _weights(weight: str, rows: Sourced, names: Sequence[str]) -> Integers | Flo
                 value=value,
             )
     weights = floats(fragments)
-    is_whole = np.all((np.floor(weights) == weights) & (weights < LARGEST_EXACT))
-    return weights.astype(np.int64) if is_whole else weights
+    if np.any(np.floor(weights) != weights):
+        return weights
+    if np.all(weights < LARGEST_EXACT):
+        return weights.astype(np.int64)
+    exact = [f.piece.whole() for f in fragments if f.piece is not None]
+    whole = [part for part in exact if part is not None]
+    return weights if len(whole) < len(fragments) else np.concatenate(whole)
 
 
 def _got(value: float | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from consilience import _check
 from consilience.data.discretize import Discretizer, check_choices
 from consilience.data.labels import label
-from consilience.data.pieces import Markers
+from consilience.data.pieces import Markers, is_null
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
 
@@ -102,8 +102,7 @@ class ReadRequest:
             return self.markers.without(self.schema[column].states or ())
         if column in self.states:
             return self.markers.without(self.states[column])
-        is_numeric = column in (self.weight, *self.continuous, *self.discretize)
-        return self.markers.without(()) if is_numeric else self.markers
+        return self.markers
 
     def variables(self, names: Sequence[str], source: str | None) -> tuple[str, ...]:
         """Names of the variables to read from data with these columns and this source."""
@@ -174,7 +173,13 @@ def _states(given: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _labels(name: str, states: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(map(label, _names(f"states for {name!r}", states)))
+    listed = _names(f"states for {name!r}", states)
+    if any(map(is_null, listed)):
+        raise InputError(
+            f"states for {name!r} cannot name a missing value; a state is text or a number.",
+            column=name,
+        )
+    return tuple(map(label, listed))
 
 
 def _schema(given: Any, source: str | None) -> Schema | None:

@@ -10,7 +10,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Codes
 from consilience.data.coding import Fragment, code_freely
-from consilience.data.labels import labels
+from consilience.data.labels import matcher
 from consilience.data.parts import Part
 from consilience.data.place import Place
 from consilience.data.request import ReadRequest
@@ -63,18 +63,32 @@ def with_sources(parts: Sequence[Part], names: Sequence[str], request: ReadReque
     _check.known("column", [name], names)
     fragments = bare.fragments(name)
     _check_recorded(name, fragments)
-    variable, codes = code_freely(name, fragments, first=request.known_sources, is_sorted=False)
+    variable, codes = code_freely(name, fragments, known=request.known_sources, is_sorted=False)
     return Sourced(parts, request, Variable(name, variable.states), codes)
 
 
 def _from_keys(bare: Sourced, name: str, known: tuple[str, ...]) -> tuple[Variable, Codes]:
     keys = [str(part.source) for part in bare.parts]
-    variable = Variable(name, tuple(dict.fromkeys([*known, *keys])))
+    named = _known_names(keys, known)
+    variable = Variable(name, tuple(dict.fromkeys([*known, *named.values()])))
     for key, fragment in zip(keys, bare.fragments(name), strict=True):
         _check_constant(key, fragment)
-    codes = [variable.discrete_states.index(key) for key in keys]
+    codes = [variable.discrete_states.index(named[key]) for key in keys]
     n_rows = [part.n_rows for part in bare.parts]
     return variable, np.repeat(np.array(codes, dtype=code_type(variable.n_states)), n_rows)
+
+
+def _known_names(keys: Sequence[str], known: tuple[str, ...]) -> dict[str, str]:
+    """For each key the known source that it stands for, or itself."""
+    position = matcher(known)
+    named: dict[str, str] = {}
+    for key in dict.fromkeys(keys):
+        code = position(key)
+        name = key if code is None else known[code]
+        if name in named.values():
+            raise DataError(f"two sources are named {name!r}.", source=name)
+        named[key] = name
+    return named
 
 
 def _check_constant(key: str, fragment: Fragment) -> None:
@@ -82,12 +96,12 @@ def _check_constant(key: str, fragment: Fragment) -> None:
     if fragment.piece is None:
         return
     piece = fragment.piece.coded()
-    written = labels(piece.texts.to_pylist())
-    is_other = np.array([*(text != key for text in written), True])
+    texts, position = piece.texts.to_pylist(), matcher([key])
+    is_other = np.array([*(position(text) is None for text in texts), True])
     rows = np.flatnonzero(is_other[piece.codes])
     if rows.size:
         code = piece.codes[rows[0]]
-        found = "nothing" if code < 0 else repr(written[code])
+        found = "nothing" if code < 0 else repr(texts[code])
         raise fragment.place.error(
             int(rows[0]),
             f"the source is {key!r}, but the column of the same name says {found}. Rename the "

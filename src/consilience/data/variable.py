@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from consilience import _check, _freeze
-from consilience.data.labels import is_plain_number, label
+from consilience.data.labels import label, matcher
 from consilience.errors import InputError, UnknownNameError
 
 __all__ = ["NEW_SOURCE", "Schema", "Variable", "increasing"]
@@ -116,13 +116,9 @@ class Variable:
         """Position of a state, given as text or as a number that stands for it (1, 1.0 or "1")."""
         states = self.discrete_states
         text = label(state)
-        if text in states:
-            return states.index(text)
-        if is_plain_number(text):
-            number = float(text)
-            for code, other in enumerate(states):
-                if is_plain_number(other) and float(other) == number:
-                    return code
+        code = states.index(text) if text in states else matcher(states)(text)
+        if code is not None:
+            return code
         raise UnknownNameError(
             f"variable {self.name!r} has no state {text!r}. Known states: {_check.listed(states)}.",
             variable=self.name,

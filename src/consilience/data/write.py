@@ -87,7 +87,7 @@ def to_arrow(table: Table) -> Any:
 
 def _write_as(table: Table, stream: BinaryIO, name: str) -> None:
     if name.endswith(".parquet"):
-        arrow_parquet.write_table(to_arrow(table), stream)
+        arrow_parquet.write_table(to_arrow(table), stream, write_page_checksum=True)
     elif name.endswith(".gz"):
         with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
             write_csv(table, packed)

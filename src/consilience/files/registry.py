@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from consilience import _check, _write
-from consilience.errors import FormatError, MissingFileError
+from consilience.data.packed import check_file, unpack
+from consilience.errors import FormatError
 from consilience.files import bif, hugin, native, xdsl, xmlbif
 from consilience.files.draft import fault
 from consilience.network.network import Network
@@ -20,7 +21,6 @@ from consilience.network.network import Network
 __all__ = ["FORMATS", "Format", "load", "save"]
 
 TEXT_LIMIT = 2**31  # bytes of a file after unpacking
-PIECE = 2**20  # bytes unpacked at a time, so that a file which unfolds without end is noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
         If there is no such file.
     FormatError
         If the extension is unknown or the text cannot be understood; the message names file and
-        line.
+        line. If a packed file unfolds to over 64 MiB and over 200 times its size.
     UnknownNameError
         If ``source`` is not a node.
     MemoryLimitError
@@ -67,8 +67,7 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
     """
     file = Path(path)
     form = _format(file)
-    if not file.is_file():
-        raise MissingFileError(f"there is no file {str(file)!r}.", file=str(file))
+    check_file(file)
     text, note = form.decode(_unpacked(file), file.name)
     net = form.parse(text, file.name)
     if source is None and note is None:
@@ -124,23 +123,13 @@ def _format(file: Path) -> Format:
 
 def _unpacked(file: Path) -> bytes:
     if file.suffix.lower() != ".gz":
-        _check_size(file, file.stat().st_size)
+        n_bytes = file.stat().st_size
+        _check.memory(f"the text of {file.name}", n_bytes, TEXT_LIMIT, "Split it.")
         return file.read_bytes()
-    pieces: list[bytes] = []
-    n_bytes = 0
     try:
-        with gzip.open(file) as stream:
-            while piece := stream.read(PIECE):
-                pieces.append(piece)
-                n_bytes += len(piece)
-                _check_size(file, n_bytes)
+        return unpack(file, TEXT_LIMIT)
     except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
         raise fault(file.name, None, f"not a gzip file, or a broken one ({problem}).") from problem
-    return b"".join(pieces)
-
-
-def _check_size(file: Path, n_bytes: int) -> None:
-    _check.memory(f"the text of {file.name}", n_bytes, TEXT_LIMIT, "Split the network.")
 
 
 # What the bytes of a file mean. A byte order mark decides; otherwise XML says what it is, and text

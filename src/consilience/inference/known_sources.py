@@ -1,7 +1,8 @@
 """Sources of rows in the states of a network's source node, those never seen included.
 
 A row from a source that the network does not know is no mistake, as an unknown state of any other
-variable is: it is the state ``new_source`` of networks that have it, and unknown to the others.
+variable is: it is the state ``new_source`` of networks that have it, and unknown to the others. A
+source is known by its letters or by its value, as states are: 1 is the source ``"1.0"``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from consilience._typing import Codes
 from consilience.data.align import aligned_codes
+from consilience.data.labels import matcher
 from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Variable
 
@@ -24,9 +26,11 @@ def codes_of_sources(node: Variable, names: Sequence[str]) -> Codes:
     >>> codes_of_sources(Variable("place", ("rome", "oslo", "new_source")), ["oslo", "kabul"])
     array([1, 2], dtype=int8)
     """
-    places = {state: code for code, state in enumerate(node.discrete_states)}
-    other = places.get(NEW_SOURCE, -1)
-    return np.array([places.get(name, other) for name in names], code_type(node.n_states))
+    position = matcher(node.discrete_states)
+    new = position(NEW_SOURCE)
+    other = -1 if new is None else new
+    found = [position(name) for name in names]
+    return np.array([other if k is None else k for k in found], code_type(node.n_states))
 
 
 def source_codes(table: Table, node: Variable) -> Codes:
@@ -42,5 +46,5 @@ def unknown_sources(table: Table, node: Variable) -> dict[str, int]:
     """Sources of the table that the node does not know, each with its number of rows."""
     column, states = table.column(node.name), table.schema[node.name].discrete_states
     n_rows = np.bincount(column[column >= 0], minlength=len(states))
-    known = set(node.discrete_states)
-    return {s: int(n) for s, n in zip(states, n_rows, strict=True) if n and s not in known}
+    position = matcher(node.discrete_states)
+    return {s: int(n) for s, n in zip(states, n_rows, strict=True) if n and position(s) is None}
