@@ -158,7 +158,7 @@ def test_given_its_blanket_a_node_is_separated_from_the_rest(dag, data):
 
 def test_edits_give_new_graphs_and_leave_the_old_one():
     assert CHAIN.add("a", "c").arcs == (("a", "b"), ("b", "c"), ("a", "c"))
-    assert CHAIN.add("c", "new").nodes == ("z", "a", "b", "c", "new")
+    assert CHAIN.add("c", "new", nodes=["new"]).nodes == ("z", "a", "b", "c", "new")
     assert CHAIN.remove("a", "b") == DAG([("b", "c")], nodes=["z", "a"])
     assert CHAIN.reverse("a", "b").arcs == (("b", "a"), ("b", "c"))
     assert CHAIN.without("b") == DAG(nodes=["z", "a", "c"])
@@ -217,3 +217,12 @@ def _seconds(work):
         return time.process_time() - start
 
     return min(once() for _ in range(7))
+
+
+def test_a_new_node_is_added_only_if_it_is_named():
+    with pytest.raises(UnknownNameError, match=r"unknown node 'cc'.*nodes=") as caught:
+        CHAIN.add("a", "cc")
+    assert caught.value.culprits["name"] == "cc"
+    with pytest.raises(UnknownNameError, match="unknown node 'x'"):
+        CHAIN.add("x", "y", nodes=["y"])
+    assert CHAIN.add("c", "y", nodes=["y", "alone"]).nodes[-2:] == ("y", "alone")

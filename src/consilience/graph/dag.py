@@ -181,9 +181,22 @@ class DAG:
         )
         return found.isdisjoint(sets["y"])
 
-    def add(self, start: str, end: str) -> DAG:
-        """The graph with one more arc, last in order; a new name becomes a node."""
-        return DAG((*self.arcs, (start, end)), self.nodes)
+    def add(self, start: str, end: str, *, nodes: Iterable[str] = ()) -> DAG:
+        """The graph with one more arc, last in order.
+
+        Both ends must be nodes. ``nodes`` names those that are new, so that a misspelt name is not
+        taken for one.
+
+        Examples
+        --------
+        >>> DAG.parse("[a][b|a]").add("b", "c", nodes=["c"])
+        DAG.parse('[a][b|a][c|b]')
+        """
+        known = dict.fromkeys((*self.nodes, *unique_names(nodes)))
+        for name in (start, end):
+            if name not in known:
+                _check.unknown("node", name, known, "Name a new node in nodes=.")
+        return DAG((*self.arcs, (start, end)), known)
 
     def remove(self, start: str, end: str) -> DAG:
         """The graph without an arc; its nodes stay."""
