@@ -41,11 +41,12 @@ __all__ = ["opinions_of"]
 
 
 def opinions_of(
-    wanted: Sequence[Wanted], voters: Sequence[Voter]
+    wanted: Sequence[Wanted], voters: Sequence[Voter], *, with_variance: bool
 ) -> tuple[list[list[Opinion]], list[str]]:
     """What the sources say about each family, and the children that no source has all parents of.
 
-    Sources that have nothing to say about a family are left out of its list.
+    Sources that have nothing to say about a family are left out of its list. Variances take draws
+    from some posteriors, and are there if they are asked for.
     """
     found: list[list[Opinion]] = [[] for _ in wanted]
     partial = []
@@ -54,14 +55,14 @@ def opinions_of(
         if not able:
             partial.append(family.child.name)
         for voter in able or [v for v in voters if family.child.name in v.dag.nodes]:
-            opinion = _opinion(family.among(voter.dag.nodes), voter)
+            opinion = _opinion(family.among(voter.dag.nodes), voter, with_variance)
             found[k].append(opinion if able else extended(opinion, family))
     return found, partial
 
 
-def _opinion(family: Wanted, voter: Voter) -> Opinion:
+def _opinion(family: Wanted, voter: Voter, with_variance: bool) -> Opinion:
     if voter.network is not None:
-        return _of_network(family, voter.name, voter.network)
+        return _of_network(family, voter.name, voter.network, with_variance)
     if voter.table is None:
         raise ModelError(
             f"source {voter.name!r} is a graph without parameters or rows.", source=voter.name
@@ -115,10 +116,10 @@ def _logistic(family: Wanted, source: str, table: Table) -> Opinion:
     return Opinion(source, local, counts.to_dense().values[0].sum(axis=1) > 0, variance)
 
 
-def _of_network(family: Wanted, source: str, net: Network) -> Opinion:
+def _of_network(family: Wanted, source: str, net: Network, with_variance: bool) -> Opinion:
     own = net[family.child.name]
     if set(own.parents) == set(family.names[:-1]):
-        return _own_family(family, source, net, own)
+        return _own_family(family, source, net, with_variance)
     if family.kind == "table":
         cells = _joint(net, family.names)
         rows = cells.reshape(-1, family.child.n_states)
@@ -136,9 +137,11 @@ def _of_network(family: Wanted, source: str, net: Network) -> Opinion:
     return _projected(family, source, net)
 
 
-def _own_family(family: Wanted, source: str, net: Network, own: Distribution) -> Opinion:
+def _own_family(family: Wanted, source: str, net: Network, with_variance: bool) -> Opinion:
     """The network's own distribution with its axes in the order of the family."""
-    variance = None if own.posterior is None else own.posterior.variance()
+    own = net[family.child.name]
+    posterior = own.posterior if with_variance else None
+    variance = None if posterior is None else posterior.variance()
     local, variance = _reordered(own, variance, family)
     n_states = int(np.prod([p.n_states for p in family.discrete], initial=1))
     known = np.ones(n_states, bool)

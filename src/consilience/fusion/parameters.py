@@ -41,6 +41,11 @@ class Pool(Protocol):
         """Whether the sources must have rows; networks alone do not do."""
         ...
 
+    @property
+    def needs_variance(self) -> bool:
+        """Whether it looks at variances of parameters, which may take draws."""
+        ...
+
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family; a weight for each opinion, which need not sum to one."""
         ...
@@ -95,7 +100,7 @@ def parameters_of(
     ]
     if isinstance(choice, Merged):
         return _merged(choice, dag, wanted, voters, source)
-    found, partial = opinions_of(wanted, voters)
+    found, partial = opinions_of(wanted, voters, with_variance=choice.needs_variance)
     local = []
     for family, opinions in zip(wanted, found, strict=True):
         pool = LinearPool() if family.child.name in partial else choice
@@ -120,7 +125,7 @@ def _merged(
             "their distributions cannot be kept apart by source. Use a pooled estimator.",
             parameter="parameters",
         )
-    found, partial = opinions_of(lacking, voters)
+    found, partial = opinions_of(lacking, voters, with_variance=False)
     rows = {voter.name: float(voter.n_rows or 0.0) for voter in voters}
     local = dict(net.distributions)
     for family, opinions in zip(lacking, found, strict=True):

@@ -66,6 +66,7 @@ class LinearPool:
     """The weighted mean of what the sources say."""
 
     needs_rows: ClassVar[bool] = False
+    needs_variance: ClassVar[bool] = False
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family."""
@@ -87,6 +88,7 @@ class LogarithmicPool:
     """
 
     needs_rows: ClassVar[bool] = False
+    needs_variance: ClassVar[bool] = False
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family."""
@@ -124,6 +126,7 @@ class DemocraticPool:
 
     within: float = 0.1
     needs_rows: ClassVar[bool] = False
+    needs_variance: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check.positive("DemocraticPool", within=self.within)

@@ -69,6 +69,7 @@ class InverseVariance:
     """
 
     needs_rows: ClassVar[bool] = False
+    needs_variance: ClassVar[bool] = True
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family; ``weights`` are for a linear pool."""
@@ -90,6 +91,7 @@ class PrecisionMatrices:
     """
 
     needs_rows: ClassVar[bool] = True
+    needs_variance: ClassVar[bool] = True
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family; the weights of the sources do not matter."""

@@ -99,10 +99,13 @@ def arc_gains(dag: DAG, table: Table, score: Score) -> dict[Arc, float]:
         memory_limit=MEMORY_LIMIT,
     )
     gains: dict[Arc, float] = {}
+    sets: dict[str, list[int]] = {}
     for node in dag.nodes:
+        every = sum(1 << place[parent] for parent in dag.parents(node))
+        sets[node] = [every, *(every ^ 1 << place[parent] for parent in dag.parents(node))]
+    scores.learn((place[node], one) for node, several in sets.items() for one in several)
+    for node, several in sets.items():
         parents = dag.parents(node)
-        every = sum(1 << place[parent] for parent in parents)
-        less = [every ^ 1 << place[parent] for parent in parents]
-        found = scores.several(place[node], [every, *less])
+        found = scores.several(place[node], several)
         gains |= {(p, node): float(found[0] - f) for p, f in zip(parents, found[1:], strict=True)}
     return {arc: gains[arc] for arc in dag.arcs}

@@ -25,6 +25,7 @@ from consilience._typing import Integers
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.kernels.climbing import NONE, REVERSE, isolate, shake, step
+from consilience.structure.searches.ceiling import best_possible
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import RandomStart, Start, TreeStart, start_of
 from consilience.structure.searches.task import SearchResult, Step, Task
@@ -61,7 +62,8 @@ class HillClimb:
         found nothing better; a pair of nodes changed within as many moves is left alone unless that
         gives the best graph so far. 0 stops at the optimum.
     restarts
-        How many restarts in a row may find nothing better before the search ends.
+        How many restarts in a row may find nothing better before the search ends. Over a few
+        discrete variables it ends as soon as no graph is better.
     max_parents
         Most parents of a node; no limit if None.
     start
@@ -93,8 +95,9 @@ class HillClimb:
         trace: list[Step] = []
         stopped_by = "optimum"
         try:
+            enough = best_possible(task, scores) if self.restarts else -np.inf
             climber.place(start_of(self.start, task, scores))
-            self._climb_repeatedly(task, climber, trace)
+            self._climb_repeatedly(task, climber, trace, enough)
             if task.clock.is_over():
                 stopped_by = "seconds"
         except KeyboardInterrupt:
@@ -102,11 +105,15 @@ class HillClimb:
             climber.keep_under_way()
         return task.result(scores, climber.best, trace=trace, stopped_by=stopped_by)
 
-    def _climb_repeatedly(self, task: Task, climber: _Climber, trace: list[Step]) -> None:
+    def _climb_repeatedly(
+        self, task: Task, climber: _Climber, trace: list[Step], enough: float
+    ) -> None:
         climber.climb(self.tabu)
         trace.append(climber.reached("first optimum"))
         in_vain, n_restarts = 0, 0
-        while in_vain < self.restarts and not task.clock.is_over():
+        while climber.best_score < enough - climber.tie and in_vain < self.restarts:
+            if task.clock.is_over():
+                break
             n_restarts += 1
             before = climber.best_score
             climber.restart(task.rng)

@@ -14,6 +14,7 @@ from consilience._typing import Floats
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
+from consilience.structure.searches.classes import bits
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.judge import Grounds, Key, SetScores, mask_of
 from consilience.structure.searches.judges import Judges
@@ -44,6 +45,7 @@ class LocalScores:
         strata: Strata | None = None,
     ) -> None:
         self.names = constraints.names
+        self.schema = engine.schema
         self.most_parents = len(self.names) if max_parents is None else max_parents
         variables = [engine.schema[name] for name in self.names]
         is_variable = np.array([v.is_continuous or v.n_states > 1 for v in variables])
@@ -67,6 +69,7 @@ class LocalScores:
         The array belongs to the cache: do not write to it.
         """
         key = (child, parents)
+        self._assemble(key)
         if key not in self._neighbors:
             judge = self._judges.of[child]
             self._keep(key, judge.neighbors(child, parents, self._addable(child, parents)))
@@ -84,7 +87,10 @@ class LocalScores:
 
     def prepare(self, families: Iterable[Key]) -> None:
         """Score the neighbors of several families together, which is faster than one by one."""
-        new = [key for key in dict.fromkeys(families) if key not in self._neighbors]
+        asked_for = dict.fromkeys(families)
+        for key in asked_for:
+            self._assemble(key)
+        new = [key for key in asked_for if key not in self._neighbors]
         for judge, keys in self._judges.split(new):
             found = judge.prepare([(*key, self._addable(*key)) for key in keys])
             for key, values in found.items():
@@ -96,12 +102,17 @@ class LocalScores:
 
     def several(self, child: int, sets: Sequence[int]) -> Floats:
         """Scores of a child with several sets of parents; minus infinity where too large."""
-        self._learn([(child, parents) for parents in sets])
+        self.learn([(child, parents) for parents in sets])
         return np.array([self._known[child, parents] for parents in sets])
+
+    def learn(self, keys: Iterable[Key]) -> None:
+        """Score the families that are not known yet."""
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        self._known.update(self._judges.several(new))
 
     def total(self, parents: Sequence[int]) -> float:
         """Score of the graph with these sets of parents, all of which must have one."""
-        self._learn(enumerate(parents))
+        self.learn(enumerate(parents))
         for child, mask in enumerate(parents):
             if self._known[child, mask] == -np.inf:
                 raise self._judges.of[child].error(child, mask)
@@ -133,6 +144,18 @@ class LocalScores:
             if keys
         )
 
+    def _assemble(self, key: Key) -> None:
+        """Put the neighbors of a family together from scores that are known, if all are."""
+        child, parents = key
+        if key in self._neighbors or key not in self._known:
+            return
+        changed = [*bits(parents), *self._addable(child, parents)]
+        found = [self._known.get((child, parents ^ 1 << i)) for i in changed]
+        if None not in found:
+            values = np.full(len(self.names), -np.inf)
+            values[[child, *changed]] = [self._known[key], *found]
+            self._keep(key, values)
+
     def _addable(self, child: int, parents: int) -> list[int]:
         """The candidates that are not parents yet; none if there are as many as may be."""
         if parents.bit_count() >= self.most_parents:
@@ -145,8 +168,3 @@ class LocalScores:
             self._gaining.clear()
         self._neighbors[key] = values
         self._known[key] = float(values[key[0]])
-
-    def _learn(self, keys: Iterable[Key]) -> None:
-        """Score the families that are not known yet."""
-        new = [key for key in dict.fromkeys(keys) if key not in self._known]
-        self._known.update(self._judges.several(new))

@@ -1,0 +1,55 @@
+"""The best score of all graphs, and the end of climbs that reach it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.structure.searches import hill_climb
+from consilience.structure.searches.ceiling import best_possible
+
+
+def _table(p, n_rows=40, seed=1):
+    rng = np.random.default_rng(seed)
+    columns, last = {}, rng.integers(0, 2, n_rows)
+    for j in range(p):
+        last = (last + (rng.random(n_rows) < 0.25)) % 2
+        columns[f"v{j}"] = [f"s{x}" for x in last]
+    return cs.read(columns)
+
+
+@pytest.mark.parametrize("wanted", [{}, {"require": [("v3", "v0")], "forbid": [("v0", "v1")]}])
+@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=5), cs.AIC()])
+def test_no_restart_finds_more_than_the_best_of_all(monkeypatch, score, wanted):
+    for seed in range(5):
+        table = _table(5, seed=seed)
+        found = cs.search(table, score=score, **wanted)
+        best = cs.search(table, score=score, search=cs.Exact(), **wanted)
+        assert found.score == pytest.approx(best.score, rel=1e-9)
+
+
+def test_a_climb_at_the_best_score_is_not_begun_anew(monkeypatch):
+    begun = []
+    restart = hill_climb._Climber.restart
+    monkeypatch.setattr(
+        hill_climb._Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng))
+    )
+    with_end = cs.search(_table(5))
+    assert len(begun) < 100
+    monkeypatch.setattr(hill_climb, "best_possible", lambda task, scores: np.inf)
+    without = cs.search(_table(5))
+    assert len(begun) >= 100
+    assert with_end.dag == without.dag
+
+
+@pytest.mark.parametrize("table", [_table(7), cs.read({"x": [0.5, 1.5, 2.0], "y": list("aba")})])
+def test_many_or_continuous_variables_have_no_end_but_patience(monkeypatch, table):
+    found = []
+    monkeypatch.setattr(
+        hill_climb,
+        "best_possible",
+        lambda task, scores: found.append(best_possible(task, scores)) or found[0],
+    )
+    cs.search(table, search=cs.HillClimb(restarts=2))
+    assert found == [np.inf]
