@@ -198,7 +198,9 @@ def test_accuracy_and_log_loss_are_those_of_the_rows_whose_target_is_known(model
     rows = write(
         tmp_path, "rows.csv", "hospital,smoke\nnorth,yes\nnorth,no\nsouth,yes\nsouth,no\nsouth,\n"
     )
-    text = passed("predict", model, rows, "--target", "smoke", "-o", tmp_path / "out.csv")
+    text = passed(
+        "predict", model, rows, "--target", "smoke", "--partial", "-o", tmp_path / "out.csv"
+    )
     loss = -(math.log(0.2) + math.log(0.8) + math.log(0.6) + math.log(0.4)) / 4
     assert "target known  4 rows" in text
     assert "accuracy      0.5000" in text
@@ -207,7 +209,9 @@ def test_accuracy_and_log_loss_are_those_of_the_rows_whose_target_is_known(model
 
 def test_without_the_target_nothing_is_said_about_quality(model, tmp_path):
     rows = write(tmp_path, "rows.csv", "hospital\nnorth\n")
-    text = passed("predict", model, rows, "--target", "smoke", "-o", tmp_path / "out.csv")
+    text = passed(
+        "predict", model, rows, "--target", "smoke", "--partial", "-o", tmp_path / "out.csv"
+    )
     assert "accuracy" not in text
     assert "log loss" not in text
 
@@ -215,7 +219,10 @@ def test_without_the_target_nothing_is_said_about_quality(model, tmp_path):
 def test_the_target_is_not_used_as_evidence(model, tmp_path):
     with_it = write(tmp_path, "a.csv", "hospital,smoke\nnorth,yes\nnorth,no\n")
     without = write(tmp_path, "b.csv", "hospital\nnorth\nnorth\n")
-    shown = [passed("predict", model, rows, "--target", "smoke") for rows in (with_it, without)]
+    shown = [
+        passed("predict", model, rows, "--target", "smoke", "--partial")
+        for rows in (with_it, without)
+    ]
     assert shown[0] == shown[1] == "predicted,P(yes),P(no)\nno,0.2,0.8\nno,0.2,0.8\n"
 
 
@@ -257,15 +264,17 @@ def test_a_source_that_is_not_recorded_is_summed_out(model, tmp_path):
 
 def test_the_source_may_stand_in_a_column_of_another_name(model, tmp_path):
     rows = write(tmp_path, "rows.csv", "site,smoke\nsouth,yes\nnorth,no\n")
-    shown = passed("predict", model, rows, "--target", "smoke", "--source", "site")
+    shown = passed("predict", model, rows, "--target", "smoke", "--partial", "--source", "site")
     named = write(tmp_path, "named.csv", "hospital,smoke\nsouth,yes\nnorth,no\n")
-    assert shown == passed("predict", model, named, "--target", "smoke")
-    assert shown == passed("predict", model, named, "--target", "smoke", "--source", "hospital")
+    assert shown == passed("predict", model, named, "--target", "smoke", "--partial")
+    assert shown == passed(
+        "predict", model, named, "--target", "smoke", "--partial", "--source", "hospital"
+    )
 
 
 def test_the_source_itself_can_be_predicted(model, tmp_path):
     rows = write(tmp_path, "rows.csv", "site,smoke\nsouth,yes\nnorth,yes\n")
-    result = run("predict", model, rows, "--target", "hospital", "--source", "site")
+    result = run("predict", model, rows, "--target", "hospital", "--partial", "--source", "site")
     assert [row["predicted"] for row in table_of(result.stdout)] == ["south", "south"]
     assert "accuracy      0.5000" in result.stderr
 
@@ -302,13 +311,13 @@ def test_a_hospital_never_seen_is_the_new_source_of_a_hierarchical_model(tmp_pat
 
 def test_a_source_that_cannot_be_used_is_refused(model, odd, tmp_path):
     rows = write(tmp_path, "rows.csv", "site,hospital\nmars,mars\n")
-    predict = ("predict", model, rows, "--target", "smoke")
+    predict = ("predict", model, rows, "--target", "smoke", "--partial")
     assert "unknown column 'place'" in refused(*predict, "--source", "place")
     assert "'cough' is another node; the source is 'hospital'" in refused(
         *predict, "--source", "cough"
     )
     assert "the model has no source" in refused(
-        "predict", odd, rows, "--target", "x", "--source", "site"
+        "predict", odd, rows, "--target", "x", "--partial", "--source", "site"
     )
 
 

@@ -70,7 +70,7 @@ def test_learning_says_what_it_did_about_gaps(choice, method, tmp_path):
 
 def test_a_file_without_any_node_is_refused(model, tmp_path):
     other = write(tmp_path, "other.csv", "shoe\n1\n")
-    assert "no column that is a node" in refused("impute", model, other)
+    assert "no column that is a node" in refused("impute", model, other, "--partial")
 
 
 def test_a_file_without_gaps_comes_back_as_it_is(model, tmp_path):

@@ -144,3 +144,30 @@ def test_what_must_map_columns_is_refused_if_it_does_not(argument, given):
     with pytest.raises(InputError, match=f"{argument} must map columns") as caught:
         read({"x": ["a"]}, **{argument: given})
     assert caught.value.culprits["parameter"] == argument
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [("smoker", "smokre"), ("blood_pressure", "Blood Pressure"), ("disease", "diseases")],
+)
+def test_a_misspelt_column_is_not_taken_for_one_never_recorded(known, found):
+    variables = {name: Variable(name, ("a", "b")) for name in (known, "y")}
+    with pytest.raises(DataError, match=f"no column '{known}' but one named '{found}'") as caught:
+        read({found: ["a"], "y": ["b"]}, schema=variables)
+    assert caught.value.culprits["column"] == found
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [("x1", "x2"), ("left_a", "left_b"), ("weight", "height"), ("age", "stage"), ("sex", "six")],
+)
+def test_a_column_of_another_name_is_another_column(known, found):
+    variables = {name: Variable(name, ("a", "b")) for name in (known, "y")}
+    table = read({found: ["a"], "y": ["b"]}, schema=variables)
+    assert table.columns[known].tolist() == [-1]
+
+
+def test_a_column_may_look_like_another_if_both_are_there():
+    variables = {name: Variable(name, ("a", "b")) for name in ("smoker", "y")}
+    table = read({"smoker": ["a"], "smokers": ["z"], "y": ["b"]}, schema=variables)
+    assert table.columns["smoker"].tolist() == [0]

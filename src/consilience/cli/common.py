@@ -6,6 +6,7 @@ else is a bug and shows its traceback.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import os
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from consilience.cli.terminal import echo, on_one_line
 from consilience.errors import ConsilienceError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Refusal",
     "as_options",
+    "check_columns",
     "check_model_path",
     "data_argument",
     "given_of",
@@ -36,6 +39,7 @@ __all__ = [
     "markers",
     "missing_option",
     "model_of",
+    "partial_option",
     "parts",
     "print_facts",
     "print_notes",
@@ -61,7 +65,7 @@ class Refusal(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the line."""
-        click.echo(f"error: {' '.join(self.message.split())}", err=True)
+        echo(f"error: {' '.join(self.message.split())}", err=True)
 
 
 def spoken(command: Command) -> Command:
@@ -78,7 +82,7 @@ def spoken(command: Command) -> Command:
                 raise
             raise Refusal(f"{problem.strerror}: {str(problem.filename)!r}.") from problem
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            echo("interrupted", err=True)
             sys.exit(130)
 
     return wrapped  # type: ignore[return-value]
@@ -123,6 +127,9 @@ source_node_option = click.option(
 )
 weight_option = click.option(
     "--weight", metavar="COL", help="Column that says how many rows each row stands for."
+)
+partial_option = click.option(
+    "--partial", is_flag=True, help="Allow rows that lack columns of nodes: nothing is known there."
 )
 missing_option = click.option(
     "--missing",
@@ -200,6 +207,26 @@ def parts(paths: Sequence[str], source: str | None) -> Any:
     return by_source
 
 
+def check_columns(
+    net: cs.Network, paths: Sequence[str], not_needed: Sequence[str | None], *, partial: bool
+) -> None:
+    """Refuse a file that lacks the column of a node, unless that is said to be right."""
+    from consilience.data.paths import column_names
+
+    for path in () if partial else paths:
+        names = column_names(Path(path))
+        lacking = [n for n in net.variables if n not in (*names, net.source, *not_needed)]
+        if lacking:
+            others = [name for name in names if name not in net.variables]
+            near = difflib.get_close_matches(lacking[0], others, n=1)
+            hint = f" Is it {near[0]!r}?" if near else ""
+            rest = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+            raise Refusal(
+                f"{path} has no column {lacking[0]!r}{rest}, which is a node of the model.{hint} "
+                "If it was not recorded, say so with --partial."
+            )
+
+
 def markers(missing: tuple[str, ...]) -> tuple[str, ...]:
     """The texts that stand for a missing value."""
     return ("", *missing) if missing else ("", "?")
@@ -245,9 +272,11 @@ def grid_of(header: Sequence[str], rows: Iterable[Sequence[str]], *, n_left: int
 
     grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for i, name in enumerate(header):
-        grid.add_column(Text(name), justify="left" if i < n_left else "right")
+        grid.add_column(Text(on_one_line(name)), justify="left" if i < n_left else "right")
     for row in rows:
-        grid.add_row(*map(Text, row))  # as text, since names may hold what looks like markup
+        grid.add_row(
+            *(Text(on_one_line(cell)) for cell in row)
+        )  # as text, since names may hold what looks like markup
     return grid
 
 
@@ -255,15 +284,16 @@ def print_facts(console: Console, facts: Mapping[str, str]) -> None:
     """Names and values, one line each."""
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
-        console.print(f"{name:<{width}}{value}", markup=False, soft_wrap=True)
+        line = on_one_line(f"{name:<{width}}{value}")
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def print_notes(notes: Sequence[str]) -> None:
     """The first few notes, and how many more there are."""
     for note in notes[:N_NOTES]:
-        click.echo(f"note: {note}")
+        echo(f"note: {note}")
     if len(notes) > N_NOTES:
-        click.echo(f"note: ... and {len(notes) - N_NOTES:,} more; a .json file keeps them all.")
+        echo(f"note: ... and {len(notes) - N_NOTES:,} more; a .json file keeps them all.")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from consilience.cli.common import (
 )
 from consilience.cli.outputs import check_outputs, force_option
 from consilience.cli.scores import score_of, score_option
+from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -96,13 +97,13 @@ def compare(
         for name, side in zip(names, sides, strict=True)
     }
     print_facts(screen(), shown)
-    click.echo(f"\n{found}")
+    echo(f"\n{found}")
     if svg is not None:
         titles = [Path(side.name).stem if side.network else side.name for side in sides]
         is_told_apart = len(set(titles)) == 2
         picture = cs.svg_pair(learned.dag, true.dag, names=titles if is_told_apart else names)
         _write.write_text(picture, svg)
-        click.echo(f"\npicture written to {svg}")
+        echo(f"\npicture written to {svg}")
 
 
 def _side(text: str) -> _Side:

@@ -8,6 +8,7 @@ import click
 
 from consilience.cli.common import check_model_path, print_notes, source_node_option, spoken
 from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.terminal import echo
 
 __all__ = ["convert"]
 
@@ -35,5 +36,5 @@ def convert(model: str, output: Path, source: str | None, force: bool) -> None:
     check_outputs([output], [model], force=force)
     net = cs.load(model, source=source)
     cs.save(net, output)
-    click.echo(f"{len(net.dag.nodes):,} nodes written to {output}")
+    echo(f"{len(net.dag.nodes):,} nodes written to {output}")
     print_notes(net.record.notes)

@@ -31,6 +31,7 @@ from consilience.cli.reading import (
     read_rows,
     reading_options,
 )
+from consilience.cli.terminal import echo, visible
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -229,7 +230,7 @@ def evaluate(
         _write_all(found, output)
     if found.stopped_by == "interrupt":
         again = "; the same command goes on from here" if output is not None else ""
-        click.echo(f"interrupted{again}", err=True)
+        echo(f"interrupted{again}", err=True)
         sys.exit(130)
 
 
@@ -342,7 +343,7 @@ def _print_tables(found: cs.CrossEvaluation, measure: str) -> None:
     from consilience.classify.tables import curve_table, detail_table, means_table, title_of
 
     console = screen()
-    console.print(title_of(found), markup=False, soft_wrap=True)
+    console.print(visible(title_of(found)), markup=False, soft_wrap=True)
     if not found.by_size:
         grids = [("", means_table(found)), ("", detail_table(found, measure))]
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,18 @@ import click
 
 from consilience.cli.common import (
     Refusal,
+    check_columns,
     listed,
     markers,
     missing_option,
+    partial_option,
     print_facts,
     row_source_option,
     screen,
     spoken,
 )
 from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -35,6 +37,7 @@ __all__ = ["impute"]
 )
 @row_source_option
 @missing_option
+@partial_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
@@ -45,6 +48,7 @@ def impute(
     seed: int | None,
     source: str | None,
     missing: tuple[str, ...],
+    partial: bool,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -52,9 +56,9 @@ def impute(
 
     Each row is completed jointly: by its most probable completion, or with --random by a draw from
     the distribution of its completions. Recorded values are never touched. The nodes of the model
-    and the source are written, other columns are not; a node that the file lacks is filled in every
-    row. A source that is not recorded is summed out. A table filled with the most probable values
-    looks surer than it is.
+    and the source are written, other columns are not; a node that the file lacks is an error, or
+    filled in every row with --partial. A source that is not recorded is summed out. A table filled
+    with the most probable values looks surer than it is.
 
     \b
     Examples:
@@ -62,7 +66,7 @@ def impute(
       consilience impute model.json rows.csv --random --seed 1
     """
     import consilience as cs
-    from consilience.data.write import check_rows_path, write_csv, write_rows
+    from consilience.data.write import check_rows_path, write_rows
 
     if output is not None:
         check_rows_path(output)
@@ -70,12 +74,13 @@ def impute(
     if seed is not None and not random:
         raise click.UsageError("--seed goes with --random.")
     net = cs.load(model)
+    check_columns(net, [data], (), partial=partial)
     with screen(stderr=True).status("Reading"):
         table = _read(net, data, source, markers(missing))
     with screen(stderr=True).status("Filling"):
         found = cs.impute(net, table, draws=1 if random else None, seed=seed)
     if output is None:
-        write_csv(found.table, sys.stdout.buffer)
+        print_rows(found.table)
     else:
         write_rows(found.table, output)
     filled = {name: f"{n:,}" for name, n in found.n_filled.items() if n}
@@ -94,8 +99,9 @@ def impute(
 def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]) -> cs.Table:
     """The rows as variables of the network, with their sources if the file has them."""
     import consilience as cs
+    from consilience.data.paths import column_names
 
-    columns = set(cs.read(path).variables)
+    columns = set(column_names(Path(path)))
     others = {name: v for name, v in net.variables.items() if name != net.source}
     if not columns & set(others):
         raise Refusal(
@@ -107,7 +113,8 @@ def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ..
     named = source or net.source
     if named is None or (source is None and named not in columns):
         return cs.read(path, schema=others, missing=missing)
-    table = cs.read(path, schema=others, source=named, missing=missing)
+    known = cs.Variable(named, net.variables[str(net.source)].states)
+    table = cs.read(path, schema=cs.Schema(others, known), source=named, missing=missing)
     schema = cs.Schema(table.variables, cs.Variable(str(net.source), table.sources))
     return cs.Table(schema, table.columns, table.source_codes, table.weights, table.origins)
 

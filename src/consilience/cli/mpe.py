@@ -11,6 +11,7 @@ import click
 
 from consilience.cli.beliefs import number, plain_given
 from consilience.cli.common import given_of, given_option, grid_of, print_facts, screen, spoken
+from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -58,7 +59,7 @@ def mpe(model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, as_j
     log_given = cs.log_probability(net, known)
     if as_json:
         plain = plain_given(net, known, log_given) | _plain(found, log_given)
-        click.echo(json.dumps(plain, indent=1, allow_nan=False))
+        echo(json.dumps(plain, indent=1, allow_nan=False))
     else:
         _print(found, log_given, what="density" if _has_values(net, known) else "P")
 

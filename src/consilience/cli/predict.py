@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +10,18 @@ import click
 
 from consilience.cli.common import (
     Refusal,
+    check_columns,
     listed,
     markers,
     missing_option,
+    partial_option,
     print_facts,
     row_source_option,
     screen,
     spoken,
 )
 from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -36,6 +38,7 @@ __all__ = ["predict"]
 @force_option
 @row_source_option
 @missing_option
+@partial_option
 @spoken
 def predict(
     model: str,
@@ -45,13 +48,15 @@ def predict(
     force: bool,
     source: str | None,
     missing: tuple[str, ...],
+    partial: bool,
 ) -> None:
     """Predict a node for every row of a file.
 
     For each row, in their order: the most probable state ('predicted') and the probability of every
     state, 'P(state)', given all other nodes that the row records. They are printed as csv, or
     written to the file named by -o. Missing values are summed out, so is a source that is not
-    recorded; columns that are no nodes are not read. A source that the model does not know is its
+    recorded; columns that are no nodes are not read, and a node that the file lacks is an error
+    without --partial. A source that the model does not know is its
     state 'new_source' if it has that, else it is summed out, and a line says so. A row whose values
     exclude every state of the target gets no prediction.
 
@@ -69,20 +74,21 @@ def predict(
     """
     import consilience as cs
     from consilience import _check
-    from consilience.data.write import check_rows_path, write_csv, write_rows
+    from consilience.data.write import check_rows_path, write_rows
 
     if output is not None:
         check_rows_path(output)
     check_outputs([output], [model, data], force=force)
     net = cs.load(model)
     _check.known("node", [target], net.variables)
+    check_columns(net, [data], [target], partial=partial)
     with screen(stderr=True).status("Reading"):
         table, new_sources = _read(net, data, source, markers(missing))
     with screen(stderr=True).status("Predicting"):
         of_kind = _of_values if net.variables[target].is_continuous else _of_states
         rows, quality = of_kind(net, table, target)
     if output is None:
-        write_csv(rows, sys.stdout.buffer)
+        print_rows(rows)
     else:
         write_rows(rows, output)
     facts = {"rows": f"{table.n_rows:,}"}
@@ -117,7 +123,8 @@ def _read(
     others = {name: v for name, v in net.variables.items() if name != node.name}
     if source in others:
         raise Refusal(f"--source {source!r} is another node; the source is {net.source!r}.")
-    table = cs.read(path, schema=others, source=source, missing=missing)
+    known = None if source is None else cs.Variable(source, node.states)
+    table = cs.read(path, schema=cs.Schema(others, known), source=source, missing=missing)
     if source is None:
         stand_ins = {node.name: NEW_SOURCE} if NEW_SOURCE in node.discrete_states else {}
         beside, found = read_known(path, {node.name: node}, missing=missing, stand_ins=stand_ins)

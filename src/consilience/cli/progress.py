@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from consilience.cli.common import screen
+from consilience.cli.terminal import on_one_line
 
 __all__ = ["watched"]
 
@@ -35,7 +36,7 @@ def watched(words: str) -> Iterator[Callable[[float | None, str], None]]:
                 task,
                 total=None if share is None else 1.0,
                 completed=share or 0.0,
-                description=f"{words}: {reached}" if reached else words,
+                description=on_one_line(f"{words}: {reached}") if reached else words,
             )
 
         yield tell

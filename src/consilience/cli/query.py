@@ -8,6 +8,7 @@ import click
 
 from consilience.cli.beliefs import facts_of_given, plain_belief, plain_given, print_belief
 from consilience.cli.common import given_of, given_option, print_facts, screen, spoken
+from consilience.cli.terminal import echo
 
 __all__ = ["query"]
 
@@ -44,9 +45,9 @@ def query(model: str, names: tuple[str, ...], given: tuple[str, ...], as_json: b
     log_given = cs.log_probability(net, known)
     if as_json:
         plain = plain_belief(belief) | plain_given(net, known, log_given)
-        click.echo(json.dumps(plain, indent=1, allow_nan=False))
+        echo(json.dumps(plain, indent=1, allow_nan=False))
         return
     print_belief(belief)
     if known:
-        click.echo()
+        echo()
         print_facts(screen(), facts_of_given(net, known, log_given))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from consilience.cli.common import given_of, given_option, source_node_option, spoken
 from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.terminal import echo, print_rows
 
 __all__ = ["sample"]
 
@@ -45,7 +45,7 @@ def sample(
       consilience sample model.json 5 --given hospital=va
     """
     import consilience as cs
-    from consilience.data.write import check_rows_path, write_csv, write_rows
+    from consilience.data.write import check_rows_path, write_rows
 
     if output is not None:
         check_rows_path(output)
@@ -53,7 +53,7 @@ def sample(
     net = cs.load(model, source=source)
     rows = net.sample(n, given=given_of(net, given), seed=seed)
     if output is None:
-        write_csv(rows, sys.stdout.buffer)
+        print_rows(rows)
     else:
         write_rows(rows, output)
-        click.echo(f"{n:,} rows written to {output}")
+        echo(f"{n:,} rows written to {output}")

@@ -10,11 +10,13 @@ import click
 
 from consilience.cli.common import (
     Refusal,
+    check_columns,
     data_argument,
     grid_of,
     listed,
     markers,
     missing_option,
+    partial_option,
     parts,
     print_facts,
     screen,
@@ -23,6 +25,7 @@ from consilience.cli.common import (
     weight_option,
 )
 from consilience.cli.scores import has_ess, score_of, score_option
+from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -37,6 +40,7 @@ __all__ = ["score"]
 @source_column_option
 @weight_option
 @missing_option
+@partial_option
 @score_option("A score of the graph on the rows, repeatable", multiple=True)
 @click.option("--ess", type=float, help="Size of the prior of such a score in rows.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
@@ -47,6 +51,7 @@ def score(
     source: str | None,
     weight: str | None,
     missing: tuple[str, ...],
+    partial: bool,
     score: tuple[str, ...],
     ess: float | None,
     as_json: bool,
@@ -55,8 +60,9 @@ def score(
 
     It is printed in total, per row and by source. Several files are several sources, as in
     'learn'. A model that knows its source finds it in the column of that name; the probability of
-    the source is then part of each row's. AIC and BIC take the number of free parameters of the
-    model, as if it had been fitted to these rows; higher is better:
+    the source is then part of each row's. A node that a file lacks is an error, or summed out with
+    --partial. AIC and BIC take the number of free parameters of the model, as if it had been
+    fitted to these rows; higher is better:
 
     \b
       AIC = log-likelihood - parameters
@@ -75,6 +81,7 @@ def score(
     if ess is not None and not any(map(has_ess, score)):
         raise click.UsageError("--ess goes with a --score that has a prior, such as bdeu.")
     net = cs.load(model)
+    check_columns(net, data, [source], partial=partial)
     table = cs.read(
         parts(data, source),
         source=source or net.source,
@@ -86,7 +93,7 @@ def score(
         raise Refusal("there are no rows to score.")
     scores = _scores(net, table) | {"graph": _graph_scores(net, table, score, ess)}
     if as_json:
-        click.echo(json.dumps(scores, indent=1, allow_nan=False))
+        echo(json.dumps(scores, indent=1, allow_nan=False))
     else:
         _print_scores(scores)
 

@@ -9,6 +9,7 @@ import click
 from consilience import _write
 from consilience.cli.common import source_node_option, spoken
 from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.terminal import echo
 
 __all__ = ["show"]
 
@@ -44,7 +45,8 @@ def show(
 
     check_outputs([svg], [model], force=force)
     net = cs.load(model, source=source)
-    click.echo(describe_network(net) if node is None else table_text(net, node, max_rows=rows))
+    echo(describe_network(net) if node is None else table_text(net, node, max_rows=rows))
     if svg is not None:
         _write.write_text(cs.svg(net), svg)
-        click.echo(f"\npicture written to {svg}")
+        echo(f"
+picture written to {svg}")

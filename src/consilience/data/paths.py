@@ -32,7 +32,7 @@ from consilience.data.packed import check_file, unpack
 from consilience.data.pieces import is_text
 from consilience.errors import DataError, FormatError, InputError
 
-__all__ = ["EXTENSIONS", "has_known_extension", "read_path"]
+__all__ = ["EXTENSIONS", "column_names", "has_known_extension", "read_path"]
 
 EXTENSIONS = (".csv", ".csv.gz", ".parquet")
 
@@ -48,6 +48,11 @@ _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")  # how pandas writes row 
 def has_known_extension(path: object) -> bool:
     """Whether a path or text ends like a file that can be read."""
     return str(path).lower().endswith(EXTENSIONS)
+
+
+def column_names(path: Path) -> tuple[str, ...]:
+    """Names of all columns of a file."""
+    return read_path(path, frozenset())[0]
 
 
 def read_path(

@@ -74,7 +74,8 @@ def read(
     schema
         The variables to read, as a :class:`Schema` or as a mapping such as ``net.variables``. The
         table gets exactly these variables: columns that the data lack are missing, others are not
-        read, and a value that is none of the states is an error. A variable with cut points takes
+        read (an error if one is likely a misspelt name of one that lacks), and a value that is none
+        of the states is an error. A variable with cut points takes
         numbers as well as its own states. Sources known to the schema come first.
 
     Returns

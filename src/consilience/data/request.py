@@ -10,6 +10,7 @@ from consilience import _check
 from consilience.data.discretize import Discretizer, check_choices
 from consilience.data.labels import label
 from consilience.data.pieces import Markers, is_null
+from consilience.data.spelling import misspelt
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
 
@@ -112,6 +113,8 @@ class ReadRequest:
         known = existing if self.schema is None else self.schema.variables
         chosen = tuple(known) if self.columns is None else self.columns
         _check.known("column", chosen, known)
+        if self.schema is not None:
+            self._check_spelling(chosen, existing, source)
         variables = tuple(name for name in chosen if name not in (source, self.weight))
         if "" in variables:
             raise DataError(
@@ -119,6 +122,23 @@ class ReadRequest:
                 column="",
             )
         return variables
+
+    def _check_spelling(
+        self, chosen: Iterable[str], existing: Collection[str], source: str | None
+    ) -> None:
+        """Refuse a column that is likely meant to be one of the schema that the data lack."""
+        known = {*(self.schema.variables if self.schema else ()), source, self.weight}
+        others = [name for name in existing if name not in known]
+        for name in chosen:
+            found = None if name in existing else misspelt(name, others)
+            if found is not None:
+                raise DataError(
+                    f"the data have no column {name!r} but one named {found!r}, which is not in "
+                    f"the schema. Name it {name!r} if that is what it is, otherwise name it so "
+                    "that the two cannot be confused, or leave it out.",
+                    column=found,
+                    variable=name,
+                )
 
     def _check_kinds(self) -> None:
         if self.schema is not None and self.declared:
