@@ -12,7 +12,7 @@ from inference_oracles import networks
 from consilience.inference import triangulation
 from consilience.inference.evidence import Evidence
 from consilience.inference.junction import JunctionTree
-from consilience.inference.triangulation import Triangulation, interaction, triangulate
+from consilience.inference.triangulation import Held, Triangulation, interaction, triangulate
 
 
 def assert_is_a_tree(shape: Triangulation) -> None:
@@ -44,14 +44,14 @@ def test_every_clique_holds_what_those_below_it_share(data):
     scopes = data.draw(st.lists(st.lists(st.sampled_from(names), min_size=1, max_size=4)))
     n_states = {name: data.draw(st.integers(1, 4)) for name in names}
     with patch.object(triangulation, "LARGE", 0.0):
-        assert_is_a_tree(triangulate(interaction(scopes, names), n_states))
+        assert_is_a_tree(triangulate(interaction(scopes, names), n_states, held=Held()))
 
 
 def test_a_message_of_few_states_does_not_go_to_the_largest_clique():
     large, middle = [f"a{i}" for i in range(11)], ["a9", "a10", "m"]
     scopes = [large, middle, ["a10", "x"], ["a10", "y"]]
     n_states = dict.fromkeys([*large, "m", "x", "y"], 3)
-    shape = triangulate(interaction(scopes), n_states, last=large)
+    shape = triangulate(interaction(scopes), n_states, last=large, held=Held())
     sizes = {frozenset(clique): c for c, clique in enumerate(shape.cliques)}
     above = [shape.parent[sizes[frozenset(scope)]] for scope in (["a10", "x"], ["a10", "y"])]
     assert sizes[frozenset(large)] not in above

@@ -102,6 +102,13 @@ AS_OPTIONS = {
     "logistic=True": "--logistic",
     "table.pooled()": "rows that name none",
     "discretize=": "--discretize",
+    "(net.sample), or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": (
+        "(consilience sample)"
+    ),
+    ", or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": "",
+    ", or raise memory_limit": "",
+    " Raise memory_limit, or use": " Use",
+    " Raise memory_limit.": " Use fewer parents or states.",
 }
 """What the library advises in Python, and how it is said here."""
 

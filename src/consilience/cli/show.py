@@ -48,5 +48,4 @@ def show(
     echo(describe_network(net) if node is None else table_text(net, node, max_rows=rows))
     if svg is not None:
         _write.write_text(cs.svg(net), svg)
-        echo(f"
-picture written to {svg}")
+        echo(f"\npicture written to {svg}")

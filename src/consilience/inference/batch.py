@@ -11,13 +11,14 @@ known about continuous nodes are likelihoods over sets (:mod:`consilience.infere
 that agree about a variable, such as the source, go without its axis where that pays
 (``groups.py``). Only the first pass is needed, since the target is eliminated last. Nodes that lead
 neither to the target nor to a recorded column are left out first. Rows that must be estimated, or
-whose densities no float holds, are questions of their own.
+whose densities no float holds, are questions of their own; so are all rows if the tree of the
+network is too large, since what a row knows can cut it into pieces that are not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -28,7 +29,7 @@ from consilience._typing import Bools, Codes, Column, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
-from consilience.errors import DataError, ImpossibleEvidenceError, InputError
+from consilience.errors import DataError, ImpossibleEvidenceError, InputError, MemoryLimitError
 from consilience.inference.beliefs import belief, log_evidence
 from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible_rows
@@ -129,7 +130,7 @@ class _Rows:
         net: Network,
         columns: Mapping[str, Column],
         sets: RowSets,
-        batch: Batch,
+        batch: Batch | None,
         ranks: Integers,
         way: Exact,
     ) -> None:
@@ -151,61 +152,88 @@ class _Rows:
         sets = sets_of_rows(net, columns, n_rows, target, memory_limit=memory_limit)
         part = _relevant(net, [*asked, *columns])
         last = [name for name in asked if name not in net.regressions]
-        tree = compiled(part, tuple(sets.likelihoods), last=last, memory_limit=memory_limit)
+        each: Integers = np.arange(n_rows)
+        try:
+            tree = compiled(part, tuple(sets.likelihoods), last=last, memory_limit=memory_limit)
+        except MemoryLimitError:  # what a row knows can cut the tree into pieces that are not
+            return cls(net, columns, sets, None, each, way)
         codes = {n: c for n, c in columns.items() if n in tree.index}
         if sets.likelihoods:
-            each: Integers = np.arange(n_rows)
             return cls(net, columns, sets, Batch(tree, codes, n_rows, sets.likelihoods), each, way)
         batch, ranks = _each_once(tree, codes, n_rows)
         return cls(net, columns, sets, batch, ranks, way)
 
     def log_likelihood(self) -> Floats:
-        found = self._batch.log_evidence()[self._ranks]
+        found = np.zeros(len(self._ranks))
+        if self._batch is not None:
+            found = self._batch.log_evidence()[self._ranks]
         answer = found + self._sets.log_scale
-        for row in np.flatnonzero(self._alone(found)):
-            answer[row] = log_evidence(self._net, self._evidence(int(row)), self._way)
+        for rows, evidence in self._questions(self._alone(found)):
+            answer[rows] = log_evidence(self._net, evidence, self._way)
         return answer
 
     def posteriors(self, target: str, places: Integers) -> Floats:
         """P(target | row); mean and sd if it is continuous."""
         if target in self._net.regressions:
             return self._moments(target, places)
-        answer, log_evidence_of = self._batch.posteriors(target)
-        answer, found = answer[self._ranks], log_evidence_of[self._ranks]
+        n_rows = len(places)
+        answer, found = np.zeros((n_rows, self._net.variables[target].n_states)), np.zeros(n_rows)
+        if self._batch is not None:
+            each, log_evidence_of = self._batch.posteriors(target)
+            answer, found = each[self._ranks], log_evidence_of[self._ranks]
         answer[np.isneginf(self._sets.log_scale)] = 0.0
-        for row in np.flatnonzero(self._alone(found)):
-            answer[row] = self._estimated(target, int(row))
+        for rows, evidence in self._questions(self._alone(found)):
+            answer[rows] = self._estimated(target, evidence)
         return answer
 
     def _moments(self, target: str, places: Integers) -> Floats:
         """Mean and sd of a continuous target in each row."""
-        sets, n_rows = self._sets, len(places)
-        scopes = {
-            scope: np.zeros((*(self._net.variables[n].n_states for n in scope), self._batch.n_rows))
-            for scope in sets.likelihoods
-        }
-        log = self._batch.beliefs(scopes)[self._ranks]
+        answer, log = np.zeros((len(places), 2)), np.zeros(len(places))
+        if self._batch is not None:
+            answer, log = self._moments_of_batch(self._batch)
         is_alone = self._alone(log)
         so_that = f", so that {target!r} has no mean given it"
-        is_impossible = (log + sets.log_scale == -np.inf) & ~is_alone
+        is_impossible = (log + self._sets.log_scale == -np.inf) & ~is_alone
         refuse_impossible_rows(places, is_impossible, so_that)
-        answer = np.zeros((n_rows, 2))
+        for rows, evidence in self._questions(is_alone):
+            try:
+                answer[rows] = self._estimated(target, evidence)
+            except ImpossibleEvidenceError:
+                refuse_impossible_rows(places[rows], np.ones(len(rows), bool), so_that)
+        return answer
+
+    def _moments_of_batch(self, batch: Batch) -> tuple[Floats, Floats]:
+        """Mean and sd of the continuous node asked for, and scaled log evidence, by row."""
+        sets = self._sets
+        scopes = {
+            scope: np.zeros((*(self._net.variables[n].n_states for n in scope), batch.n_rows))
+            for scope in sets.likelihoods
+        }
+        log = batch.beliefs(scopes)[self._ranks]
+        answer = np.zeros((len(log), 2))
         for rows, one in sets.asked:
             weights = _weights(scopes, one.free, self._ranks[rows])
             means, variances = one.means[..., 0], one.variances[..., 0]
             mean = (weights * means).sum(axis=1)
             variance = (weights * (variances + (means - mean[:, None]) ** 2)).sum(axis=1)
             answer[rows] = np.stack(np.broadcast_arrays(mean, np.sqrt(variance)), axis=-1)
+        return answer, log
+
+    def _questions(self, is_alone: Bools) -> Iterator[tuple[Integers, Evidence]]:
+        """The evidence of rows that are alone, what is equal once, and the rows that have it."""
+        rows_with: dict[tuple[tuple[str, float], ...], list[int]] = {}
         for row in np.flatnonzero(is_alone):
-            try:
-                answer[row] = self._estimated(target, int(row))
-            except ImpossibleEvidenceError:
-                refuse_impossible_rows(places, np.arange(n_rows) == row, so_that)
-        return answer
+            evidence = self._evidence(int(row))
+            told = (*evidence.known.items(), *evidence.values.items())
+            rows_with.setdefault(told, []).append(int(row))
+        for rows in rows_with.values():
+            yield np.array(rows), self._evidence(rows[0])
 
     def _alone(self, log: Floats) -> Bools:
         """The rows that are questions of their own, given the scaled log evidence of all."""
         sets = self._sets
+        if self._batch is None:
+            return np.ones(len(log), bool)
         return sets.is_open | sets.needs_logs | (sets.is_cut & ~(log > SAFE))
 
     def _evidence(self, row: int) -> Evidence:
@@ -218,10 +246,10 @@ class _Rows:
                     known[name] = int(column[row])
         return Evidence(known, {}, {}, values=values)
 
-    def _estimated(self, target: str, row: int) -> Floats:
+    def _estimated(self, target: str, evidence: Evidence) -> Floats:
         try:
             # One row of a table must not stop all others, however little its draws are worth.
-            found = belief(self._net, [target], self._evidence(row), self._way, fewest=0.0)
+            found = belief(self._net, [target], evidence, self._way, fewest=0.0)
         except ImpossibleEvidenceError:
             if self._net.variables[target].is_continuous:
                 raise

@@ -13,9 +13,10 @@ from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.inference.choices import Exact
 from consilience.inference.conflict import refuse_impossible
+from consilience.inference.cutting import tree_for
 from consilience.inference.evidence import Evidence
 from consilience.inference.gaussian import condition
-from consilience.inference.junction import Beliefs, JunctionTree, compiled
+from consilience.inference.junction import Beliefs, JunctionTree
 from consilience.inference.rows import Rows, rows_of
 from consilience.inference.sets import evidence_with_sets
 from consilience.inference.solving import (
@@ -111,8 +112,8 @@ def _read_off(
     net: Network, rows: Rows, given: Evidence, asked: Sequence[str], memory_limit: float
 ) -> dict[str, Factor | Mixture]:
     """The posteriors that the junction tree tells."""
-    tree = compiled(net, tuple(given.sets), memory_limit=memory_limit)
-    with tree.propagated(given) as beliefs:
+    tree, left = tree_for(net, given, memory_limit=memory_limit)
+    with tree.propagated(left) as beliefs:
         if given.is_cut and not beliefs.log_evidence - given.log_scale > SAFE:
             return {}
         if beliefs.log_evidence == -math.inf:

@@ -14,6 +14,10 @@ is out of reach is refused before anything is allocated.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+
 import numpy as np
 from scipy.special import entr
 
@@ -31,7 +35,8 @@ def entropy(net: Network, *, by: Exact | None = None) -> float:
     """Entropy of the joint distribution in nats; of discrete nodes only."""
     discrete_only("entropy", net)
     total = 0.0
-    for local in net.tables.values():
+    for name in _dearest_first(net, {name: local.parents for name, local in net.tables.items()}):
+        local = net.tables[name]
         parents = joint(net, local.parents, by=by)
         total += float((parents * entr(local.table).sum(axis=-1)).sum())
     return total
@@ -46,11 +51,27 @@ def kl_divergence(p: Network, q: Network, *, by: Exact | None = None) -> float:
     discrete_only("kl_divergence", q)
     _check_same_variables(p, q)
     cross = 0.0
-    for local in q.tables.values():
-        names = (*local.parents, local.child.name)
+    families = {name: (*local.parents, name) for name, local in q.tables.items()}
+    for name in _dearest_first(p, families):
+        names = families[name]
         weight = joint(p, names, by=by)
-        cross -= float(_expected_log(weight, _in_states_of(p, q, names, local.table)))
+        cross -= float(_expected_log(weight, _in_states_of(p, q, names, q.tables[name].table)))
     return max(0.0, cross - entropy(p, by=by))
+
+
+def _dearest_first(net: Network, scopes: Mapping[str, Sequence[str]]) -> list[str]:
+    """The scopes by how many nodes they and their ancestors are, the most first.
+
+    What is out of reach is then refused at once, not after all that is easier.
+    """
+    behind: dict[str, int] = {}  # a node and its ancestors, a bit each
+    for i, name in enumerate(net.dag.topological_order()):
+        behind[name] = reduce(or_, (behind[parent] for parent in net.dag.parents(name)), 1 << i)
+    n_behind = {
+        key: reduce(or_, (behind[name] for name in names), 0).bit_count()
+        for key, names in scopes.items()
+    }
+    return sorted(scopes, key=lambda key: -n_behind[key])
 
 
 def _check_same_variables(p: Network, q: Network) -> None:

@@ -26,10 +26,11 @@ from consilience._typing import Bools, Codes, Column, Floats
 from consilience.data.table import code_type
 from consilience.distributions import LinearGaussian, Logistic, proportions
 from consilience.errors import InputError
+from consilience.inference.cutting import tree_for
 from consilience.inference.drawing import new_key, normals, thresholds, uniforms
 from consilience.inference.evidence import Evidence
 from consilience.inference.gaussian import Conditional
-from consilience.inference.junction import Beliefs, compiled
+from consilience.inference.junction import Beliefs
 from consilience.inference.rows import Rows, joint_code, rows_of
 from consilience.inference.sets import evidence_with_sets
 from consilience.inference.solving import (
@@ -178,16 +179,16 @@ def _discrete_steps(
     """Steps that draw discrete nodes given the evidence, and these; None if it is impossible."""
     given = evidence_with_sets(net, evidence, memory_limit)
     if given is not None:
-        tree = compiled(net, tuple(given.sets), memory_limit=memory_limit)
-        with tree.propagated(given) as beliefs:
+        tree, left = tree_for(net, given, memory_limit=memory_limit)
+        with tree.propagated(left) as beliefs:
             if not given.is_cut or beliefs.log_evidence - given.log_scale > SAFE:
                 if beliefs.log_evidence == -math.inf:
                     return None
                 is_open = open_logistic(net, tuple(net.logistic), rows.values)
                 unsure = {*is_open, *(n for name in is_open for n in net.dag.descendants(name))}
-                return list(_clique_steps(net, beliefs, rng)), set(tree.index) - unsure
+                return list(_clique_steps(net, beliefs, rng)), {*tree.index, *given.known} - unsure
     pool = pool_of_rows(net, rows, families, memory_limit=memory_limit)
-    shape = shape_of_scopes(net, pool.scopes, copies=pool.copies)
+    shape = shape_of_scopes(net, pool.scopes, held=pool.held(keeps_steps=True))
     shape.cost.check(memory_limit)
     drawing = pool.drawing(shape.order)
     if drawing is None:

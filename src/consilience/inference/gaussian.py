@@ -39,6 +39,7 @@ from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.distributions.linear_gaussian import LOG_ROOT_2PI, MATCHES, LinearGaussian
 from consilience.inference.rows import Rows, joint_code
+from consilience.inference.triangulation import MORE_MEMORY
 from consilience.network.network import Network
 
 __all__ = ["Component", "Conditional", "components", "condition"]
@@ -222,7 +223,7 @@ def _guard(net: Network, component: Component, rows: Rows, m: int, memory_limit:
         f"the joint distribution of {_check.listed(component.nodes)} for the {n_states:,.0f} joint "
         f"states of {_check.listed(component.discrete)}"
     )
-    _check.memory(what, needed, memory_limit, "Ask for less, give more, or raise memory_limit.")
+    _check.memory(what, needed, memory_limit, f"Ask for less, give more, {MORE_MEMORY}")
 
 
 def _states(

@@ -19,14 +19,15 @@ import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence, Scope
-from consilience.inference.triangulation import Triangulation, interaction, triangulate
+from consilience.inference.triangulation import Held, Triangulation, interaction, triangulate
 from consilience.kernels.propagation import collect, distribute, margin, residual_margins
 from consilience.kernels.trees import Likely, Sizes, TreeArrays
 from consilience.network.network import MEMORY_LIMIT, Network
 
-__all__ = ["Beliefs", "JunctionTree", "compiled", "tree_shape"]
+__all__ = ["Beliefs", "JunctionTree", "compiled", "shape_of_tables", "tree_shape"]
 
-COPIES = 2  # potentials, and the tables of one propagation
+HELD = Held(cliques=2, messages=2)
+"""Potentials, and the tables of one propagation; its messages, up and down."""
 MOST_TREES, MOST_KEPT = 8, 1 << 30
 """Trees kept with a network, and bytes of them if they are several."""
 
@@ -80,8 +81,23 @@ class JunctionTree:
         number.
         """
         shape = tree_shape(net, last=last, scopes=scopes)
+        numbers = {name: local.table for name, local in net.tables.items()}
+        return cls.of_shape(
+            shape, _n_states(net), _scopes_of_tables(net), numbers, memory_limit=memory_limit
+        )
+
+    @classmethod
+    def of_shape(
+        cls,
+        shape: Triangulation,
+        n_states: Mapping[str, int],
+        tables: Mapping[str, Scope],
+        numbers: Mapping[str, Floats],
+        *,
+        memory_limit: float,
+    ) -> JunctionTree:
+        """The tree of this shape for tables over some variables each."""
         shape.cost.check(memory_limit)
-        n_states, tables = _n_states(net), _scopes_of_tables(net)
         index = {name: i for i, name in enumerate(n_states)}
         home = np.zeros(len(index), np.int64)
         for c, (members, shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
@@ -91,7 +107,7 @@ class JunctionTree:
             name: int(home[index[min(axes, key=position.__getitem__)]])
             for name, axes in tables.items()
         }
-        arrays = _arrays(net, n_states, tables, shape, index, family)
+        arrays = _arrays(numbers, n_states, tables, shape, index, family)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
         n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
         is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
@@ -244,9 +260,14 @@ def tree_shape(
     net: Network, *, last: Sequence[str] = (), scopes: Collection[Scope] = ()
 ) -> Triangulation:
     """The cliques of the tree of a network and what they take; nothing is allocated."""
-    n_states = _n_states(net)
-    graph = interaction([*_scopes_of_tables(net).values(), *scopes], n_states)
-    return triangulate(graph, n_states, last=last, copies=COPIES)
+    return shape_of_tables(_n_states(net), (*_scopes_of_tables(net).values(), *scopes), last=last)
+
+
+def shape_of_tables(
+    n_states: Mapping[str, int], scopes: Collection[Scope], *, last: Sequence[str] = ()
+) -> Triangulation:
+    """The cliques of the tree of some variables with tables and likelihoods over these scopes."""
+    return triangulate(interaction(scopes, n_states), n_states, last=last, held=HELD)
 
 
 _Trees = dict[tuple[frozenset[Scope], tuple[str, ...]], JunctionTree]
@@ -332,7 +353,7 @@ def _scopes_of_tables(net: Network) -> dict[str, Scope]:
 
 
 def _arrays(
-    net: Network,
+    numbers: Mapping[str, Floats],
     n_states: Mapping[str, int],
     tables: Mapping[str, Scope],
     shape: Triangulation,
@@ -349,7 +370,6 @@ def _arrays(
         place[start[c] : start[c] + shared] = [where[name] for name in clique[:shared]]
     sizes = [math.prod(n_states[name] for name in clique) for clique in shape.cliques]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
-    numbers = {name: local.table for name, local in net.tables.items()}
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,

@@ -15,9 +15,9 @@ from consilience.errors import InputError
 from consilience.inference.beliefs import all_marginals, belief, log_evidence
 from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
+from consilience.inference.cutting import cost_shape
 from consilience.inference.evidence import Evidence, Likelihood, Soft, evidence_of, names_of
 from consilience.inference.intervals import intervals_of
-from consilience.inference.junction import tree_shape
 from consilience.inference.rows import rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import (
@@ -228,9 +228,10 @@ def cost(
 ) -> Cost:
     """What a query would take, or all marginals if nothing is asked for; nothing is allocated.
 
-    All marginals go through the junction tree of the whole network, whatever is given.
+    All marginals go through the junction tree of the whole network, whatever is given, if that has
+    room in the memory limit; else through a tree of what is not known.
     """
-    exact_of(by)
+    memory_limit = exact_of(by).memory_limit
     evidence = evidence_of(net.variables, given)
     rows = rows_of(net, evidence)
     asked = [] if names is None else _asked(net, names)
@@ -238,7 +239,7 @@ def cost(
     if names is None or evidence.soft:  # soft evidence is fitted on the tree
         parts = components_of(net, rows, families.every)
         scopes = [tuple(n for n in part.discrete if n not in rows.known) for part in parts]
-        return tree_shape(net, scopes=scopes).cost
+        return cost_shape(net, evidence, scopes, memory_limit=memory_limit).cost
     scopes_asked, kept = scopes_of_question(net, rows, families.joined, asked)
     return shape_of_scopes(net, scopes_asked, kept=kept).cost
 

@@ -30,6 +30,7 @@ from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.gaussian import Component, Conditional, components, condition
 from consilience.inference.rows import Rows, alike, constants, joint_code, rows_of
 from consilience.inference.solving import LOWEST, families_of, open_logistic, pool_of_rows
+from consilience.inference.triangulation import MORE_MEMORY
 from consilience.network.network import Network
 
 __all__ = ["RowSets", "evidence_with_sets", "sets_of_rows"]
@@ -305,7 +306,7 @@ def _pooled(
         f"likelihoods of {n_rows:,} rows over the states of {_check.listed(scopes)}",
         24.0 * n_cells * n_rows,
         memory_limit,
-        "Use fewer rows at a time, or raise memory_limit.",
+        f"Use fewer rows at a time, {MORE_MEMORY}",
     )
     logs = {scope: np.zeros((n_rows, *shape)) for scope, shape in sizes.items()}
     log_scale, needs_logs = np.zeros(n_rows), np.zeros(n_rows, bool)

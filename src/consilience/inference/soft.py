@@ -18,8 +18,8 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.inference.conflict import refuse_impossible
+from consilience.inference.cutting import tree_for
 from consilience.inference.evidence import Evidence
-from consilience.inference.junction import compiled
 from consilience.inference.rows import Rows, rows_of
 from consilience.inference.sets import evidence_with_sets
 from consilience.inference.solving import families_of, open_logistic, solve
@@ -69,10 +69,10 @@ def _margins(
     given = None if is_open else evidence_with_sets(net, evidence, memory_limit)
     if given is None or given.is_cut:
         return lambda evidence, name: _margin_in_logs(net, evidence, name, memory_limit)
-    tree, sets = compiled(net, tuple(given.sets), memory_limit=memory_limit), given.sets
+    tree, left = tree_for(net, given, memory_limit=memory_limit)
 
     def margin(evidence: Evidence, name: str) -> Floats | None:
-        with tree.propagated(replace(evidence, sets=sets)) as beliefs:
+        with tree.propagated(replace(left, likelihoods=evidence.likelihoods)) as beliefs:
             return None if beliefs.log_evidence == -math.inf else beliefs.marginals()[name]
 
     return margin

@@ -38,7 +38,7 @@ from consilience.inference.gaussian import (
 )
 from consilience.inference.log_elimination import LogFactor, eliminate_logs
 from consilience.inference.rows import Rows, sliced
-from consilience.inference.triangulation import Triangulation, interaction, triangulate
+from consilience.inference.triangulation import Held, Triangulation, interaction, triangulate
 from consilience.network.network import Network
 
 __all__ = [
@@ -65,6 +65,9 @@ LOWEST = -650.0
 """Entries of a likelihood whose logarithm is so far below the largest are taken for zero."""
 SAFE = -600.0
 """Log probability down to which that cannot be seen in any digit of the answer."""
+SUMMED = Held(cliques=1)
+"""Products that are summed while they are formed: at most this."""
+ONE_MORE, THREE_MORE = 1, 3  # tables on the way to the largest product; of logarithms
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,12 @@ def shape_of_scopes(
     *,
     kept: Sequence[str] = (),
     last: Sequence[str] = (),
-    copies: int = 1,
+    held: Held = SUMMED,
 ) -> Triangulation:
     """How factors over these scopes are eliminated, ``last`` and then ``kept`` at the end."""
     graph = interaction((*scopes, kept))
     n_states = {name: net.variables[name].n_states for name in graph}
-    return triangulate(graph, n_states, last=(*last, *kept), copies=copies)
+    return triangulate(graph, n_states, last=(*last, *kept), held=held)
 
 
 def families_of(
@@ -195,7 +198,7 @@ def solve(
     """
     pool = pool_of_rows(net, rows, families, continuous, memory_limit=memory_limit)
     kept = tuple(dict.fromkeys([*discrete, *(n for one in pool.conditionals for n in one.free)]))
-    shape = shape_of_scopes(net, pool.scopes, kept=kept, copies=pool.copies)
+    shape = shape_of_scopes(net, pool.scopes, kept=kept, held=pool.held())
     shape.cost.check(memory_limit)
     weights, log_evidence = pool.posterior(shape.order, kept)
     sizes = [net.variables[name].n_states for name in kept]
@@ -241,7 +244,7 @@ def best_states(
         _add_modes(pool, net, rows, [n for n in net.regressions if n not in families])
     else:
         pool = pool_of_rows(net, rows, every, memory_limit=memory_limit)
-    shape = shape_of_scopes(net, pool.scopes, last=discrete, copies=pool.copies)
+    shape = shape_of_scopes(net, pool.scopes, last=discrete, held=pool.held(keeps_steps=True))
     shape.cost.check(memory_limit)
     codes, log_probability = pool.best(shape.order, discrete)
     if log_probability == -math.inf or asked is not None:
@@ -305,11 +308,12 @@ class Pool:
         """The variables of each factor."""
         return [*(one.names for one in self.tables), *self.logs]
 
-    @property
-    def copies(self) -> int:
-        """How many tables of the size of each product are held at a time."""
-        n_rows = max((len(one.log) for one in self.logs.values()), default=1)
-        return 1 if n_rows == 1 else 2 * n_rows
+    def held(self, *, keeps_steps: bool = False) -> Held:
+        """What eliminating these factors holds: of several rows every product, for each of them."""
+        n = max((len(one.log) for one in self.logs.values()), default=1)
+        if n == 1 and not keeps_steps:
+            return SUMMED
+        return Held(steps=n, largest=ONE_MORE if n == 1 else THREE_MORE * n)
 
     def add(self, factor: LogFactor) -> None:
         other = self.logs.get(factor.names)

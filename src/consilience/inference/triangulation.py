@@ -12,8 +12,9 @@ a smaller clique that has them too: its message then meets a smaller table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +23,30 @@ from consilience import _check
 from consilience.errors import MemoryLimitError
 from consilience.kernels.ordering import FILL, WEIGHT, WEIGHTED_FILL, greedy_order
 
-__all__ = ["Cost", "Triangulation", "interaction", "triangulate"]
+__all__ = ["MORE_MEMORY", "Cost", "Held", "Triangulation", "interaction", "triangulate"]
 
-TRIES = ((1e5, 1), (2e7, 2), (math.inf, 24))
-"""Cells of the best tree so far, and how many tries of each cost are worth it."""
+TRIES = ((1e5, 1), (2e7, 2), (1e10, 24), (1e12, 6), (math.inf, 1))
+"""Cells of the best tree so far, and how many tries of each cost are worth it.
+
+A small tree needs no better one, and one that no memory holds gets none that is small enough.
+"""
+
+MORE_MEMORY = "or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))."
+"""The end of what a refusal advises; a fit has the parameter itself."""
 
 LARGE = 1000.0  # cells: below it no other parent is looked for
+
+
+class Held(NamedTuple):
+    """What a method holds at the worst time: how many tables of the size of every clique, of what
+    every clique shares with its parent, of every variable with those it is eliminated from, and of
+    the largest of these.
+    """
+
+    cliques: float = 0.0
+    messages: float = 0.0
+    steps: float = 0.0
+    largest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +62,8 @@ class Cost:
     operations
         Multiplications and additions of one pass through all tables, roughly.
     bytes
-        Memory of the tables.
+        Memory at the worst time. Of all marginals it is within some percent of what is used; a
+        query sums its products while it forms them, and can take much less.
     cliques
         The variables of the largest cliques, the largest first (at most five).
     """
@@ -61,8 +81,7 @@ class Cost:
                 f"exact inference would need {_check.bytes_text(self.bytes)}; the limit is "
                 f"{_check.bytes_text(memory_limit)}. The largest clique has "
                 f"{self.largest_table:.3g} cells: {_check.listed(self.cliques[0])}. Ask for less, "
-                "give more, allow more memory (by=cs.inference.Exact(memory_limit=...)), or "
-                "estimate the answer from a sample of rows (net.sample).",
+                f"give more, estimate the answer from a sample of rows (net.sample), {MORE_MEMORY}",
                 cliques=self.cliques,
                 needed=self.bytes,
                 limit=memory_limit,
@@ -113,7 +132,7 @@ def triangulate(
     n_states: Mapping[str, int],
     *,
     last: Sequence[str] = (),
-    copies: int = 1,
+    held: Held,
 ) -> Triangulation:
     """The cheapest of several greedy triangulations of a graph.
 
@@ -125,13 +144,13 @@ def triangulate(
         Number of states of each node.
     last
         Nodes to be eliminated after all others (a constrained order).
-    copies
-        How many tables of each clique's size the method holds; it enters the predicted memory only.
+    held
+        What the method holds; it enters the predicted memory only.
     """
     names = list(neighbors)
     order = [names[i] for i in _best_order(neighbors, n_states, frozenset(last))]
     later = _tables(neighbors, order)
-    return _tree(order, later, n_states, copies)
+    return _tree(order, later, n_states, held)
 
 
 def _best_order(
@@ -147,7 +166,7 @@ def _best_order(
     seed = 0
     while seed < next(tries for cells, tries in TRIES if least <= cells or cells == math.inf):
         for heuristic in (FILL, WEIGHTED_FILL, WEIGHT):
-            order, total, _ = greedy_order(adjacency.copy(), log_sizes, group, heuristic, seed)
+            order, total = greedy_order(adjacency.copy(), log_sizes, group, heuristic, seed, least)
             if total < least:
                 best, least = order, total
         seed += 1
@@ -179,7 +198,7 @@ def _tree(
     order: Sequence[str],
     later: Mapping[str, set[str]],
     n_states: Mapping[str, int],
-    copies: int,
+    held: Held,
 ) -> Triangulation:
     position = {name: i for i, name in enumerate(order)}
     first_of: dict[str, str] = {}  # the node whose table is the clique that a node belongs to
@@ -211,7 +230,7 @@ def _tree(
         tuple(cliques[c] for c in new),
         tuple(n_shared[c] for c in new),
         tuple(place.get(parents[c], -1) for c in new),
-        _cost(cliques, cells, copies),
+        _cost(cliques, cells, _cells_held(held, cells, shared, later, n_states)),
     )
 
 
@@ -252,13 +271,32 @@ def _children_first(parents: Sequence[int]) -> list[int]:
     return order[::-1]
 
 
-def _cost(cliques: Sequence[tuple[str, ...]], cells: Sequence[float], copies: int) -> Cost:
+def _cells_held(
+    held: Held,
+    cells: Sequence[float],
+    shared: Sequence[Collection[str]],
+    later: Mapping[str, set[str]],
+    n_states: Mapping[str, int],
+) -> float:
+    """Cells of all that is held."""
+
+    def size(names: Collection[str]) -> float:
+        return math.prod(float(n_states[name]) for name in names)
+
+    return (
+        held.cliques * sum(cells)
+        + held.messages * sum(map(size, shared))
+        + held.steps * sum(n_states[name] * size(others) for name, others in later.items())
+        + held.largest * max(cells, default=1.0)
+    )
+
+
+def _cost(cliques: Sequence[tuple[str, ...]], cells: Sequence[float], cells_held: float) -> Cost:
     largest = sorted(range(len(cliques)), key=lambda c: (-cells[c], c))[:5]
-    total = sum(cells)
     return Cost(
         largest_table=max(cells, default=1.0),
-        total_cells=total,
+        total_cells=sum(cells),
         operations=sum(size * len(c) for size, c in zip(cells, cliques, strict=True)),
-        bytes=8 * copies * total,
+        bytes=8 * cells_held,
         cliques=tuple(cliques[c] for c in largest),
     )

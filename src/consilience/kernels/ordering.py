@@ -31,11 +31,17 @@ FILL, WEIGHTED_FILL, WEIGHT = 0, 1, 2
 
 @kernel
 def greedy_order(
-    adjacency: npt.NDArray[np.uint8], log_sizes: Floats, group: Integers, heuristic: int, seed: int
-) -> tuple[Integers, float, float]:
-    """An elimination order, the cells of all tables it forms and those of the largest.
+    adjacency: npt.NDArray[np.uint8],
+    log_sizes: Floats,
+    group: Integers,
+    heuristic: int,
+    seed: int,
+    most: float,
+) -> tuple[Integers, float]:
+    """An elimination order and the cells of all tables it forms.
 
-    ``adjacency`` is overwritten. Nodes of a smaller ``group`` go before those of a larger one.
+    ``adjacency`` is overwritten. Nodes of a smaller ``group`` go before those of a larger one. As
+    soon as the tables have ``most`` cells or more the order is given up, and says nothing.
     """
     n = len(log_sizes)
     order = np.empty(n, np.int64)
@@ -44,7 +50,7 @@ def greedy_order(
     cost, second = np.zeros(n), np.zeros(n)
     neighbors = np.empty(n, np.int64)
     state = np.uint64(seed)
-    total, largest = 0.0, 0.0
+    total = 0.0
     for step in range(n):
         best = _simplicial(group, is_gone, is_stale, cost, second) if heuristic != WEIGHT else -1
         ties = 0
@@ -70,10 +76,10 @@ def greedy_order(
                 if (state >> np.uint64(33)) % np.uint64(ties) == 0:
                     best = v
         order[step] = best
-        cells = _eliminate(adjacency, log_sizes, is_gone, is_stale, best, neighbors)
-        total += cells
-        largest = max(largest, cells)
-    return order, total, largest
+        total += _eliminate(adjacency, log_sizes, is_gone, is_stale, best, neighbors)
+        if total >= most:
+            break
+    return order, total
 
 
 @inner

@@ -1,0 +1,97 @@
+r"""A junction tree of what the evidence leaves, for networks whose whole tree is too large.
+
+A known node needs no axis: with :math:`K` the known nodes and :math:`e_K` their states,
+
+.. math:: P(x, e_K) = \prod_i P(x_i \mid \mathrm{pa}_i) \Big|_{x_K = e_K}
+
+has a factor for each family over its nodes that are not known. Nodes that only known ones join fall
+apart, so that much evidence makes a small tree of a large one. The whole tree, which serves any
+evidence and is kept with the network, is used wherever it fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from consilience._typing import Floats
+from consilience.errors import MemoryLimitError
+from consilience.inference.evidence import Evidence, Scope
+from consilience.inference.junction import (
+    JunctionTree,
+    compiled,
+    shape_of_tables,
+    tree_shape,
+)
+from consilience.inference.triangulation import Triangulation
+from consilience.network.network import Network
+
+__all__ = ["cost_shape", "tree_for"]
+
+
+def tree_for(
+    net: Network, given: Evidence, *, memory_limit: float
+) -> tuple[JunctionTree, Evidence]:
+    """The tree of the network and the evidence, or a tree that this evidence made smaller.
+
+    The evidence for a smaller tree says the same about the nodes that are left.
+    """
+    try:
+        return compiled(net, tuple(given.sets), memory_limit=memory_limit), given
+    except MemoryLimitError:
+        if not given.known:
+            raise
+    return _Cut.of(net, given).tree(given, memory_limit)
+
+
+def cost_shape(
+    net: Network, given: Evidence, scopes: Collection[Scope], *, memory_limit: float
+) -> Triangulation:
+    """The shape of the tree that would be used; the scopes have no known nodes."""
+    shape = tree_shape(net, scopes=scopes)
+    if shape.cost.bytes <= memory_limit or not given.known:
+        return shape
+    return _Cut.of(net, given).shape(scopes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cut:
+    """The tables of a network at the known states; ``log_scale`` has those that are one number."""
+
+    n_states: dict[str, int]
+    scopes: dict[str, Scope]
+    tables: dict[str, Floats]
+    log_scale: float
+
+    @classmethod
+    def of(cls, net: Network, given: Evidence) -> _Cut:
+        known = given.known
+        n_states = {
+            name: variable.n_states
+            for name, variable in net.variables.items()
+            if not variable.is_continuous and name not in known
+        }
+        scopes, tables, log_scale = {}, {}, 0.0
+        for name, local in net.tables.items():
+            axes = (*local.parents, name)
+            table = local.table[tuple(known.get(axis, slice(None)) for axis in axes)]
+            free = tuple(axis for axis in axes if axis not in known)
+            if free:
+                scopes[name], tables[name] = free, table
+            else:
+                log_scale += math.log(table) if table > 0 else -math.inf
+        return cls(n_states, scopes, tables, log_scale)
+
+    def shape(self, scopes: Collection[Scope]) -> Triangulation:
+        return shape_of_tables(self.n_states, (*self.scopes.values(), *scopes))
+
+    def tree(self, given: Evidence, memory_limit: float) -> tuple[JunctionTree, Evidence]:
+        tree = JunctionTree.of_shape(
+            self.shape(tuple(given.sets)),
+            self.n_states,
+            self.scopes,
+            self.tables,
+            memory_limit=memory_limit,
+        )
+        return tree, replace(given, known={}, log_scale=given.log_scale + self.log_scale)
