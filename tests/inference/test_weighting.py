@@ -143,10 +143,10 @@ def test_the_posterior_of_a_single_parent_equals_the_integral():
     mean, sd, older, density = posterior_of_age()
     assert belief.standard_errors is None
     assert belief.mean == pytest.approx(mean, rel=1e-9)
-    assert belief.sd == pytest.approx(sd, rel=1e-4)
-    assert belief.probability(60, None) == pytest.approx(older, abs=1e-4)
-    assert belief.quantile(1 - older) == pytest.approx(60, abs=0.01)
-    assert belief.density(60.0) == pytest.approx(density, rel=1e-3)
+    assert belief.sd == pytest.approx(sd, rel=1e-9)
+    assert belief.probability(60, None) == pytest.approx(older, abs=1e-7)
+    assert belief.quantile(1 - older) == pytest.approx(60, abs=1e-4)
+    assert belief.density(60.0) == pytest.approx(density, rel=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -352,3 +352,12 @@ def test_an_estimate_that_rests_on_a_single_draw_is_refused(draws):
     )
     with pytest.raises(InputError, match=r"20,000 of them are worth 1.*more draws"):
         steep.query("age", {"ill": cs.Likelihood({"no": 0.0, "yes": 1.0})})
+
+
+def test_the_spread_of_a_single_parent_and_its_child_equals_the_integral():
+    weight = cs.LinearGaussian(cs.Variable("weight"), (AGE,), 20.0, [1.2], 8.0)
+    net = cs.Network.of([*clinic().distributions.values(), weight])
+    variance = posterior_of_age()[1] ** 2
+    found = net.query(["age", "weight"], {"ill": "yes", "drug": "some"})
+    expected = [[variance, 1.2 * variance], [1.2 * variance, 1.44 * variance + 64]]
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-9)

@@ -286,13 +286,12 @@ def _moments(
     lengths = [len(values[name]) for name in names if name in values]
     n = max([*lengths, *(len(one.means) for one in found.conditionals)])
     means = np.zeros((n, *sizes, d))
-    has_rows = bool(weighted.widths) or any(len(one.at) > 1 for one in found.conditionals)
+    has_grid = weighted.has_grid_of(names)
+    has_rows = has_grid or any(len(one.at) > 1 for one in found.conditionals)
     covariances = np.zeros((n if has_rows else 1, *sizes, d, d))
     for name, i in place.items():
         if name in values:
             means[..., i] = _along_rows(values[name], sizes)
-        if name in weighted.widths:
-            covariances[..., i, i] = _along_rows(weighted.widths[name] ** 2, sizes)
     for one in found.conditionals:
         at = [place[name] for name in one.asked]
         shape = [r if name in one.free else 1 for name, r in zip(found.names, sizes, strict=True)]
@@ -304,6 +303,8 @@ def _moments(
         both = both.transpose(0, *(i + 1 for i in order), -2, -1).reshape(-1, *shape, a, a)
         block: Any = (..., *np.ix_(at, at))
         covariances[block] = both
+    if has_grid:
+        covariances += weighted.spread(means)
     return means, covariances
 
 
@@ -321,6 +322,8 @@ def _mixture(
     """The mixture over rows and kept states, without components that weigh next to nothing."""
     d, axes = len(names), tuple(range(1, weights.ndim))
     full = weights * weighted.shares.reshape(-1, *(1 for _ in axes))
+    if weighted.has_grid_of(names):
+        full = weighted.sharpened(full)
     flat, shape = full.ravel(), full.shape
     kept = flat > NEGLIGIBLE * flat.max()
     shares, flat_means, flat_covariances = _merged(

@@ -16,7 +16,10 @@ nodes would (Rao-Blackwell). The standard error is :math:`\bigl(\sum_i \bar w_i^
 If :math:`z` is a single node, nothing is left to chance: the points are an even grid over each
 normal component of :math:`\tilde p(z \mid e)`, weighted by its density and by :math:`w_i`. For
 functions as smooth as these such sums are exact to about ten digits (Trefethen and Weideman 2014).
-In the posterior of :math:`z` itself each point is a narrow normal, three quarters of a step wide.
+In the posterior of :math:`z` itself, and of others with it, each point is a narrow normal of sd
+:math:`\tau`, three quarters of a step, which would make the variance too large by
+:math:`\tau^2`; so the weights there are those of :math:`p - \tfrac{\tau^2}{2} p''`, whose mixture
+is :math:`p` up to :math:`O(\tau^4)` and has its mean and variance.
 
 References: Fung and Chang (1990); Shachter and Peot (1990); Kong (1992).
 """
@@ -24,8 +27,8 @@ References: Fung and Chang (1990); Shachter and Peot (1990); Kong (1992).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,6 +51,7 @@ from consilience.network.network import Network
 __all__ = ["WeightedRows", "weighted_rows"]
 
 FAR, STEP = 9.0, 0.01  # of the grid, in standard deviations
+WIDTH = 0.75  # sd of what a point stands for, in steps
 STEEPEST = 50.0  # change of log odds within one sd, up to which the grid is fine enough
 MOST_POINTS = 60_000
 
@@ -56,15 +60,35 @@ MOST_POINTS = 60_000
 class WeightedRows:
     """Rows of evidence and the share of each; one row of share one if all that matters is known.
 
-    ``log_evidence`` is the log density of the evidence, if there are several rows; ``widths`` are
-    the standard deviations of values that stand for their neighborhood.
+    ``log_evidence`` is the log density of the evidence, if there are several rows; ``grid`` is the
+    node whose values are even grids, one after the other, and how many points each has.
     """
 
     rows: Rows
     shares: Floats
     is_exact: bool
     log_evidence: float = 0.0
-    widths: Mapping[str, Floats] = field(default_factory=dict)
+    grid: tuple[str, int] | None = None
+
+    def has_grid_of(self, names: Collection[str]) -> bool:
+        """Whether one of these nodes has values on grids."""
+        return self.grid is not None and self.grid[0] in names
+
+    def spread(self, means: Floats) -> Floats:
+        """Means (rows..., names) as covariances of what each point stands for: its neighborhood."""
+        step = np.gradient(self._by_grid(means), axis=1).reshape(means.shape)
+        return np.asarray(WIDTH**2 * step[..., :, None] * step[..., None, :])
+
+    def sharpened(self, weights: Floats) -> Floats:
+        """Weights (rows...) that are right for points as wide as :meth:`spread` makes them."""
+        each = self._by_grid(weights)
+        padded = np.pad(each, [(0, 0), (1, 1), *((0, 0),) * (each.ndim - 2)])
+        curve = padded[:, 2:] - 2 * each + padded[:, :-2]
+        return np.asarray(each - WIDTH**2 / 2 * curve).reshape(weights.shape)
+
+    def _by_grid(self, array: Floats) -> Floats:
+        n_points = 0 if self.grid is None else self.grid[1]
+        return array.reshape(-1, n_points, *array.shape[1:])
 
     @property
     def effective_size(self) -> float | None:
@@ -105,7 +129,7 @@ def weighted_rows(
     if log_flat == -math.inf:
         return None
     parents = _open_parents(net, is_open, rows)
-    found, widths = None, {}
+    found, grid = None, None
     if len(parents) == 1:
         found = _grid(net, flat, rows, is_open, parents[0], memory_limit)
     if found is None:
@@ -118,7 +142,7 @@ def weighted_rows(
         values = {name: drawn[name] for name in parents}
         log_base = np.full(n_draws, -math.log(n_draws))
     else:
-        values, log_base, widths = {parents[0]: found[0]}, found[1], {parents[0]: found[2]}
+        values, log_base, grid = {parents[0]: found[0]}, found[1], (parents[0], found[2])
     more = rows.with_values(values)
     log_density, log_drawn = (
         _log_evidence(each, more, families, memory_limit) for each in (net, flat)
@@ -128,7 +152,7 @@ def weighted_rows(
     weights = np.exp(log_weights - largest)
     log_evidence = log_flat + largest + math.log(weights.sum())
     shares = weights / weights.sum()
-    return WeightedRows(more, shares, found is not None, log_evidence, widths)
+    return WeightedRows(more, shares, found is not None, log_evidence, grid)
 
 
 def _grid(
@@ -138,8 +162,10 @@ def _grid(
     is_open: Collection[str],
     parent: str,
     memory_limit: float,
-) -> tuple[Floats, Floats, Floats] | None:
-    """Points of the parent, logarithms of their weights, and widths; None if not good enough."""
+) -> tuple[Floats, Floats, int] | None:
+    """Points of the parent, logarithms of their weights, and how many each component has; None if
+    that is not good enough.
+    """
     families = families_of(flat, rows.names, rows.observed, [parent]).joined
     found = solve(flat, rows, families, (), [parent], memory_limit=memory_limit)
     [one] = found.conditionals
@@ -154,8 +180,7 @@ def _grid(
     t = STEP * (np.arange(n_points) - n_points // 2)
     log_weights = math.log(STEP) - 0.5 * t**2 - 0.5 * math.log(2 * math.pi)
     points = (means[:, None] + sds[:, None] * t).ravel()
-    widths = np.repeat(0.75 * STEP * sds, n_points)
-    return points, (np.log(shares)[:, None] + log_weights).ravel(), widths
+    return points, (np.log(shares)[:, None] + log_weights).ravel(), n_points
 
 
 def _slope(net: Network, name: str, parent: str) -> float:
