@@ -75,7 +75,9 @@ def fit(
         A table or an engine.
     estimator
         How counts become tables; by default ``HDC()``, which ties parent states and sources as
-        closely as the rows say. It serves continuous children too if it can, as ``MLE()`` does.
+        closely as the rows say. It serves continuous children too if it can, as ``MLE()`` does. A
+        table without rows is refused, but for a chosen ``HDC()``, ``HDS()``, ``HDMCS()``,
+        ``HDMJS()`` or ``Dirichlet()`` of discrete nodes, which answers with its prior.
     gaussian
         How moments become the regressions of continuous children. By default it does with the
         sources what the estimator of tables does: ``MLE()`` where they are pooled (or one),
@@ -93,8 +95,8 @@ def fit(
     seed
         Of random starts, which hidden nodes need.
     memory_limit
-        Bytes of all counts, and of the moments of a family; more are refused before they are
-        allocated. Tables and posteriors come on top, a few times as much.
+        Bytes of all counts, of the tables of a family while it is estimated, and of its moments;
+        more are refused before they are allocated.
 
     Examples
     --------

@@ -331,3 +331,20 @@ def test_bad_targets_and_outputs_are_refused_before_anything_is_read(model, tmp_
 def test_no_rows_have_no_predictions(model, tmp_path):
     rows = write(tmp_path, "rows.csv", "smoke,cough\n")
     assert passed("predict", model, rows, "--target", "smoke") == "predicted,P(yes),P(no)\n"
+
+
+def test_a_refusal_for_want_of_memory_advises_what_a_command_can_do(tmp_path):
+    node = {at: cs.Variable("{}_{}".format(*at), tuple("abcdefgh")) for at in np.ndindex(12, 12)}
+    local = []
+    for (i, j), child in node.items():
+        parents = tuple(node[at] for at in ((i, j - 1), (i - 1, j)) if at in node)
+        table = np.full((8,) * (len(parents) + 1), 1 / 8)
+        local.append(cs.Categorical(child, parents, table))
+    cs.save(cs.Network.of(local), tmp_path / "grid.json")
+    for command in (["query", tmp_path / "grid.json", "11_11"], ["mpe", tmp_path / "grid.json"]):
+        said = refused(*command)
+        assert "would need" in said
+        assert "consilience sample" in said
+        assert "memory_limit" not in said
+        assert "cs." not in said
+        assert "net." not in said

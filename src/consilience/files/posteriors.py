@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from consilience import _check
+from consilience._typing import Floats
 from consilience.distributions import (
     Categorical,
     Distribution,
@@ -103,7 +104,7 @@ def _hierarchical_content(posterior: HierarchicalPosterior) -> dict[str, Any]:
         "view": posterior.view,
         "counts_shape": list(hierarchy.counts.shape),
         "counts": hierarchy.counts.ravel().tolist(),
-        "alpha0": float(hierarchy.alpha0),
+        "alpha0": _one_or_all(hierarchy.alpha0.tolist()),
         "strength": _strength_content(hierarchy.strength),
     }
 
@@ -119,8 +120,21 @@ def _hierarchical(content: Content, shape: tuple[int, ...]) -> HierarchicalPoste
     counts = content.array("counts", tuple(possible[possible.index(found)]))
     if not (counts.min() >= 0 and counts.max() <= MOST_ROWS):
         raise content.fault("'counts' must lie between 0 and 2^53")
-    [alpha0] = _prior_sizes(content, "alpha0", [content.number("alpha0")])
-    return HierarchicalPosterior(view, solve(counts, _strength(content), alpha0), shape)
+    hierarchy = solve(counts, _strength(content), _alpha0(content, counts.shape[-1]))
+    return HierarchicalPosterior(view, hierarchy, shape)
+
+
+def _alpha0(content: Content, n_states: int) -> float | Floats:
+    if isinstance(content.fields.get("alpha0"), list):
+        each = content.array("alpha0", (n_states,))
+        _prior_sizes(content, "alpha0", each.tolist())
+        return each
+    return _prior_sizes(content, "alpha0", [content.number("alpha0")])[0]
+
+
+def _one_or_all(numbers: list[float]) -> float | list[float]:
+    """One number if all are equal."""
+    return numbers[0] if len(set(numbers)) == 1 else numbers
 
 
 def _stacked(

@@ -133,6 +133,7 @@ class HDC:
     sources: Gamma = AMONG_SOURCES
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
+    has_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("parents", "sources"):

@@ -60,6 +60,7 @@ class Dirichlet:
     tables: Mapping[str, Floats] | None = None
     network: Network | None = None
     by_source: ClassVar[bool] = False
+    has_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -92,7 +93,8 @@ class Dirichlet:
         return [self._posterior_mean(counts) for counts in families]
 
     def prior(self, counts: Counts) -> Floats:
-        """Prior counts of a family in the shape of its table."""
+        """Prior counts of a family in the shape of its table, which must fit in memory."""
+        counts.check_dense()
         child, names = counts.child.name, (*counts.family.parents, counts.child.name)
         shape = tuple(variable.n_states for variable in (*counts.given, counts.child))
         n_cells = float(np.prod(shape))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from consilience.parameters.estimator import (
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.sources import source_shares, with_new_source
 from consilience.parameters.story import NOTHING_TOLD, Statistics, Told, record_of
-from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.counts import MEMORY_LIMIT, Counts, check_table_size
 from consilience.statistics.digits import family_moments
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
@@ -45,6 +46,9 @@ from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
 
 __all__ = ["FitTask", "fit_task"]
+
+TABLES = 9
+"""Tables of a family that are held at the worst time: counts, prior, posterior, means."""
 
 
 def fit_task(
@@ -72,14 +76,17 @@ def fit_task(
         logistic=logistic,
     )
     root = _source_root(engine, dag, source, kind, chosen)
-    return FitTask(engine, dag, source, kind, chosen, memory_limit, root)
+    priors = [getattr(chosen[its], "has_prior", False) for its in kind.values()]
+    needs_no_rows = estimator is not None and all(priors)
+    return FitTask(engine, dag, source, kind, chosen, memory_limit, root, needs_no_rows)
 
 
 @dataclass(frozen=True, slots=True)
 class FitTask:
     """What is to be fitted: families by kind, each with its estimator.
 
-    ``root`` has the distribution of the source node, if the network has one.
+    ``root`` has the distribution of the source node, if the network has one. If a prior was chosen
+    for all families, it is the answer where there are no rows: ``needs_no_rows``.
     """
 
     engine: Engine
@@ -89,13 +96,18 @@ class FitTask:
     chosen: Mapping[str, Any]
     memory_limit: float
     root: tuple[Categorical, ...]
+    needs_no_rows: bool
 
     def statistics(self) -> Statistics:
         """Statistics of all families, each over the rows that are complete for it."""
         found = Statistics(self.counts(), self.moments(), self.logistic_fits())
         n_rows = [*(c.n_rows.sum() for c in found.counts), *(m.n_rows.sum() for m in found.moments)]
-        if not n_rows or float(n_rows[0]) == 0:
-            raise DataError("a network cannot be fitted to a table without rows.")
+        if not self.needs_no_rows and (not n_rows or float(n_rows[0]) == 0):
+            raise DataError(
+                "a network cannot be fitted to a table without rows. The prior of discrete nodes "
+                "is told if it is chosen: cs.HDC(), cs.HDS(), cs.HDMCS(), cs.HDMJS() or "
+                "cs.Dirichlet()."
+            )
         return found
 
     def network(
@@ -145,12 +157,15 @@ class FitTask:
         """Counts of the discrete families; by source for those that differ by it."""
         apart, together = self._families("table")
         limit = self.memory_limit
+        for families, n_sources in ((apart, _n_sources(self.engine.schema)), (together, 1)):
+            for family in families:
+                _check_tables(self.engine.schema, family, n_sources, limit)
         counted = [
             *count(self.engine, apart, by_source=True, memory_limit=limit),
             *count(self.engine, together, memory_limit=limit),
         ]
         found = {counts.child.name: counts for counts in counted}
-        return [found[node] for node in self.kind if node in found]
+        return [found[node].to_dense(limit) for node in self.kind if node in found]
 
     def moments(self) -> list[Moments]:
         """Moments of the families with a continuous child; fine where digits are lost."""
@@ -207,6 +222,13 @@ def _source_root(
     if has_new:
         return (source_shares(with_new_source(source), counts.values[0, 0]),)
     return tuple(MLE().estimate([counts]))
+
+
+def _check_tables(schema: Schema, family: Family, n_sources: int, limit: float) -> None:
+    """Refuse a family whose full table would need more than the limit, before rows are counted."""
+    names = (*family.parents, family.child)
+    n_cells = prod((float(schema[name].n_states) for name in names), start=float(n_sources))
+    check_table_size(family, TABLES * n_cells, limit)
 
 
 def _n_sources(schema: Schema) -> int:

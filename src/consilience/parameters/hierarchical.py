@@ -18,7 +18,7 @@ References: Azzimonti, Corani and Zaffalon (2019); the exact solution is ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar
@@ -31,7 +31,7 @@ from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError
-from consilience.parameters.hierarchy import Hierarchy, solve_each
+from consilience.parameters.hierarchy import Hierarchy, solve, solve_each
 from consilience.parameters.maximum_likelihood import pooled_rows
 from consilience.parameters.sources import source_node
 from consilience.parameters.strength import (
@@ -151,25 +151,43 @@ class HDS:
         Strength of the tie: a number, ``PerState(1)``, or ``Gamma(shape, rate)`` to learn it, as by
         default. Learning it takes about fifty solutions where a given one takes one.
     alpha0
-        Prior of the base for every state.
+        Prior of the base: one number for every state, or by node a number for each of its states,
+        in their order (nodes that are not named have ones). What the states share of it is what
+        is expected of a node without rows.
     pseudo_count
         Added to every cell before anything else.
+
+    Examples
+    --------
+    Nothing is known but that the first state is three times as probable:
+
+    >>> import consilience as cs
+    >>> table = cs.read({"x": ["a", "b"], "y": ["c", "d"]}).take([])
+    >>> net = cs.fit(cs.DAG([("x", "y")]), table, HDS(alpha0={"y": [1.5, 0.5]}))
+    >>> net["y"].table.round(3).tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
     """
 
     s: Strength = AMONG_PARENT_STATES
-    alpha0: float = 1.0
+    alpha0: float | Mapping[str, Sequence[float]] = 1.0
     pseudo_count: float = 0.0
     by_source: ClassVar[bool] = False
     adds_new_source: ClassVar[bool] = True
+    has_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_choice("HDS", self.s, self.alpha0, self.pseudo_count)
+        if isinstance(self.alpha0, Mapping):
+            each = {node: _numbers(node, numbers) for node, numbers in self.alpha0.items()}
+            object.__setattr__(self, "alpha0", _freeze.FrozenMap(each))
+        plain = 1.0 if isinstance(self.alpha0, Mapping) else self.alpha0
+        _check_choice("HDS", self.s, plain, self.pseudo_count)
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, with its posterior."""
+        if isinstance(self.alpha0, Mapping):
+            _check.known("discrete node", self.alpha0, [one.child.name for one in families])
         rows = [pooled_rows(counts) + self.pseudo_count for counts in families]
-        tied = [one[None] for one, counts in zip(rows, families, strict=True) if counts.given]
-        hierarchies = iter(solve_each(tied, self.s, self.alpha0))
+        hierarchies = iter(self._hierarchies(families, rows))
         return [
             _with_posterior(counts, None, "parents as groups", next(hierarchies))
             if counts.given
@@ -177,8 +195,32 @@ class HDS:
             for counts, one in zip(families, rows, strict=True)
         ]
 
+    def _hierarchies(self, families: Sequence[Counts], rows: Sequence[Floats]) -> list[Hierarchy]:
+        """Those of the families with parents."""
+        tied = [(counts, one[None]) for counts, one in zip(families, rows, strict=True)]
+        tied = [(counts, one) for counts, one in tied if counts.given]
+        if isinstance(self.alpha0, Mapping):
+            return [solve(one, self.s, self._prior(counts)) for counts, one in tied]
+        return solve_each([one for _, one in tied], self.s, self.alpha0)
+
+    def _prior(self, counts: Counts) -> Floats:
+        """Prior of the base of one family, by state."""
+        r = counts.child.n_states
+        if not isinstance(self.alpha0, Mapping):
+            return np.full(r, self.alpha0)
+        prior = np.array(self.alpha0.get(counts.child.name, np.ones(r)))
+        if len(prior) != r:
+            raise InputError(
+                f"HDS: alpha0 of {counts.child.name!r} must have a number for each of its "
+                f"{r} states, got {len(prior)}.",
+                parameter="alpha0",
+            )
+        return prior
+
     def _root(self, counts: Counts, row: Floats) -> Categorical:
-        posterior = DirichletPosterior(row + _plain_size(self.s, len(row)) / len(row))
+        prior = self._prior(counts)
+        size = _plain_size(self.s, len(row))
+        posterior = DirichletPosterior(row + size * (prior / prior.sum()))
         return Categorical(counts.child, (), posterior.mean(), posterior)
 
 
@@ -191,6 +233,7 @@ class HDMCS:
     pseudo_count: float = 0.0
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
+    has_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_choice("HDMCS", self.s, self.alpha0, self.pseudo_count)
@@ -222,6 +265,7 @@ class HDMJS:
     pseudo_count: float = 0.0
     by_source: ClassVar[bool] = True
     adds_new_source: ClassVar[bool] = True
+    has_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check_choice("HDMJS", self.s, self.alpha0, self.pseudo_count)
@@ -260,6 +304,14 @@ def _with_posterior(
     shape = tuple(variable.n_states for variable in (*given, counts.child))
     posterior = HierarchicalPosterior(view, hierarchy, shape)
     return Categorical(counts.child, given, _freeze.read_only(posterior.mean()), posterior)
+
+
+def _numbers(node: str, numbers: Sequence[float]) -> tuple[float, ...]:
+    """The prior of a node's base, checked."""
+    each = np.asarray(numbers, object).ravel().tolist()
+    for number in each:
+        _check.positive(f"HDS: for {node!r}", alpha0=number)
+    return tuple(map(float, each))
 
 
 def _check_choice(owner: str, s: Strength, alpha0: float, pseudo_count: float) -> None:

@@ -52,7 +52,7 @@ class Hierarchy:
     strength
         How s was chosen.
     alpha0
-        Prior of the base, the same for every state.
+        Prior of the base, shape (states,).
     s, weights
         Values of the strength and their posterior probabilities; one value if it is given.
     base
@@ -65,7 +65,7 @@ class Hierarchy:
 
     counts: Floats
     strength: Strength
-    alpha0: float
+    alpha0: Floats
     s: Floats
     weights: Floats
     base: Floats
@@ -81,15 +81,15 @@ class Hierarchy:
     def mean(self) -> Floats:
         """Posterior mean of theta: shape (batches, groups, states)."""
         totals = self.counts.sum(axis=-1, keepdims=True)
-        if len(self.s) == 1:
-            return (self.counts + self.s * self.base[0][:, None]) / (totals + self.s)
-        return np.tensordot(self.weights, self._means(totals), axes=1)
+        total = np.zeros(self.counts.shape)
+        for s, weight, base in zip(self.s, self.weights, self.base, strict=True):
+            total += weight * (self.counts + s * base[:, None]) / (totals + s)
+        return total
 
     def square(self) -> Floats:
         """E[a^2] in the shape of ``base``; it takes as long as the solution did."""
         found = np.empty_like(self.base)
-        prior = np.full(found.shape[-1], self.alpha0)
-        _solve_at(self.s.copy(), self.counts, prior, np.array(self.is_exact), 2, found)
+        _solve_at(self.s.copy(), self.counts, self.alpha0.copy(), np.array(self.is_exact), 2, found)
         return found
 
     def variance(self) -> Floats:
@@ -144,7 +144,7 @@ class Hierarchy:
 
     def _draw_tables(self, rng: np.random.Generator, batch: int, s: float, n: int) -> Floats:
         counts = self.counts[batch]
-        prior = np.full(counts.shape[1], self.alpha0)
+        prior = self.alpha0.copy()  # a read-only array would be compiled for again
         if not self.is_exact[batch]:
             tables = np.empty(counts.shape[1])
             approximate(np.array(counts, order="C"), s, prior, tables)
@@ -154,13 +154,19 @@ class Hierarchy:
         return drawn.astype(float)
 
 
-def solve(counts: Floats, s: Strength, alpha0: float) -> Hierarchy:
-    """The posterior of the hierarchy for counts of shape (batches, groups, states)."""
+def solve(counts: Floats, s: Strength, alpha0: float | Floats) -> Hierarchy:
+    """The posterior of the hierarchy for counts of shape (batches, groups, states).
+
+    ``alpha0`` has one number for all states, or one for each.
+    """
     return solve_each([counts], s, alpha0)[0]
 
 
-def solve_each(tables: Sequence[Floats], s: Strength, alpha0: float) -> list[Hierarchy]:
-    """The posteriors of several hierarchies, all of them found in one call if s is given."""
+def solve_each(tables: Sequence[Floats], s: Strength, alpha0: float | Floats) -> list[Hierarchy]:
+    """The posteriors of several hierarchies, all of them found in one call if s is given.
+
+    They have the same ``alpha0``, so as many states as it has if it is an array.
+    """
     if isinstance(s, Gamma):
         return [_with_learned_strength(counts, s, alpha0) for counts in tables]
     if not tables:
@@ -168,19 +174,19 @@ def solve_each(tables: Sequence[Floats], s: Strength, alpha0: float) -> list[Hie
     plan, n_batches, n_moments = _plan(tables)
     flat = np.concatenate([counts.ravel() for counts in tables])
     strengths = np.array([size(s, counts.shape[-1]) for counts in tables])
-    prior = np.full(max(counts.shape[-1] for counts in tables), float(alpha0))
+    prior = np.full(max(counts.shape[-1] for counts in tables), alpha0, float)
     is_exact, moments = np.empty(n_batches, np.bool_), np.empty(n_moments)
     log_evidence = np.empty(len(plan))
     places = np.array(plan)
     solve_all(flat, places, strengths, prior, 1, MOST_WORK, is_exact, moments, log_evidence)
-    for array in (flat, strengths, moments):
+    for array in (flat, strengths, moments, prior):
         array.flags.writeable = False
     flags, evidence = is_exact.tolist(), log_evidence.tolist()
     return [
         Hierarchy(
             flat[at : at + counts.size].reshape(counts.shape),
             s,
-            float(alpha0),
+            prior[:r],
             strengths[i : i + 1],
             CERTAIN,
             moments[moment_at : moment_at + n * r].reshape(1, n, r),
@@ -219,9 +225,9 @@ def log_evidence_of(counts: Integers, s: float, prior: Floats) -> float:
     return float(_solve_at(np.array([s]), table, prior, np.ones(1, np.bool_), 0, np.empty(0))[0])
 
 
-def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float) -> Hierarchy:
+def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float | Floats) -> Hierarchy:
     n_batches, _, r = counts.shape
-    prior = np.full(r, float(alpha0))
+    prior = np.full(r, alpha0, float)
     values, log_weights = nodes(s, partial(_log_evidence, counts, prior), _n_free(counts))
     is_exact = _can_be_exact(counts, float(values.max()), prior)
     base = np.empty((len(values), n_batches, r))
@@ -231,7 +237,7 @@ def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float) -> Hierarchy
     total = float(weights.sum())
     flags = tuple(is_exact.tolist())
     log_evidence = largest + math.log(total)
-    return Hierarchy(counts, s, float(alpha0), values, weights / total, base, log_evidence, flags)
+    return Hierarchy(counts, s, prior, values, weights / total, base, log_evidence, flags)
 
 
 def _solve_at(

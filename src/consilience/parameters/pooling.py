@@ -284,8 +284,8 @@ def _tie_of(estimator: Choice) -> tuple[Strength, float]:
     return AMONG_SOURCES, 1.0
 
 
-def _log_evidence(rows: Floats, alpha0: float) -> float:
-    prior = alpha0 * rows.shape[1]
+def _log_evidence(rows: Floats, alpha0: Floats) -> float:
+    prior = alpha0.sum()
     by_row = gammaln(prior) - gammaln(prior + rows.sum(axis=1))
     return float(by_row.sum() + (gammaln(alpha0 + rows) - gammaln(alpha0)).sum())
 

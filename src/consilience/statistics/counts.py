@@ -144,15 +144,22 @@ class Counts:
         """The same counts with every parent state in the table, seen or not."""
         if self.seen is None:
             return self
+        self.check_dense(memory_limit)
         n_sources, _, r = self.table.shape
         q = self.n_parent_states
-        check_table_size(self.family, n_sources * q * r, memory_limit)
         table = np.zeros((n_sources, q, r), np.int64)
         if len(self.seen):
             shape = tuple(parent.n_states for parent in self.given)
             rows = np.ravel_multi_index(tuple(self.seen.T), shape) if shape else np.zeros(1, int)
             table[:, rows] = self.table
         return Counts(self.child, self.given, self.source, table, self.n_rows, self.scale)
+
+    def check_dense(self, memory_limit: float = MEMORY_LIMIT) -> None:
+        """Refuse counts whose full table would need more; a table that is full has its place."""
+        if self.seen is None:
+            return
+        n_sources, _, r = self.table.shape
+        check_table_size(self.family, n_sources * self.n_parent_states * r, memory_limit)
 
     def _at_scale(self, scale: int) -> Counts:
         if scale == self.scale:
