@@ -88,7 +88,7 @@ def main() -> None:
 def alarm(n_rows: int, rounds: int) -> None:
     """Case (a)."""
     net = cs.load(data_dir() / "networks" / "alarm.bif")
-    table = cs.with_gaps(net.sample(n_rows, seed=1), cs.MCAR(0.1), seed=2)
+    table = cs.simulate.with_gaps(net.sample(n_rows, seed=1), cs.simulate.MCAR(0.1), seed=2)
     start = flattened(net)
     print(f"\n(a) alarm, 10 % missing, {n_rows:,} rows")
     whole(net, table, cs.Dirichlet(per_cell=PRIOR))
@@ -155,7 +155,7 @@ def agree_on_classes(
         theirs = contestants[name].run(steps)
         start = theirs[1]
         mine = ours(start.dag, rows, cs.MLE(), start).run(steps - 1).network
-        apart = difference(cs.canonical(theirs[0], ["class"]), mine)
+        apart = difference(cs.latent.canonical(theirs[0], ["class"]), mine)
         print(f"  {name}: largest difference of a table after {steps} steps {apart:.1e}")
 
 
@@ -167,7 +167,9 @@ def asia() -> None:
         "\n(c) asia, 20 % missing, 2,000 rows: log-likelihood reached, and CPU seconds", flush=True
     )
     for seed in (1, 2):
-        table = cs.with_gaps(net.sample(2_000, seed=seed), cs.MCAR(0.2), seed=seed)
+        table = cs.simulate.with_gaps(
+            net.sample(2_000, seed=seed), cs.simulate.MCAR(0.2), seed=seed
+        )
         cs.em(net.dag, table.take(slice(0, 100)))  # compiles
         began = time.process_time()
         mine = cs.em(net.dag, table, cs.Dirichlet(per_cell=ASIA_PRIOR))
@@ -239,7 +241,7 @@ def whole(net: cs.Network, table: cs.Table, estimator: Any) -> None:
 def ours(dag: cs.DAG, table: cs.Table, estimator: Any, start: cs.Network) -> Contestant:
     hidden = {name: N_CLASSES for name in dag.nodes if name not in table.variables}
 
-    def run(steps: int) -> cs.Convergence:
+    def run(steps: int) -> cs.gaps.Convergence:
         choice = cs.EM(iterations=steps, tolerance=1e-300, accelerate=False)
         story = cs.em(dag, table, estimator, choice=choice, hidden=hidden, start=start)
         if story.stopped_by != "iterations":

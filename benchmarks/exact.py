@@ -23,9 +23,9 @@ import consilience as cs
 SCORES = {"BIC": cs.BIC(), "BDeu": cs.BDeu()}
 SEARCHES = {
     "Exact": cs.Exact(),
-    "AStar": cs.AStar(),
+    "AStar": cs.searches.AStar(),
     "Exact, 4 parents": cs.Exact(max_parents=4),
-    "OrderSearch": cs.OrderSearch(),
+    "OrderSearch": cs.searches.OrderSearch(),
 }
 
 

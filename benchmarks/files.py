@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import data_dir, measure, peer
 
-from consilience.files import load
+from consilience.files.registry import load
 
 SMALL = 30_000  # bytes that pgmpy reads within a second
 

@@ -204,7 +204,9 @@ def rows_of(n_rows: int, missing: float = 0.0) -> Callable[[cs.Network, int], cs
 
     def draw(net: cs.Network, seed: int) -> cs.Table:
         rows = net.sample(n_rows, seed=seed)
-        return cs.with_gaps(rows, cs.MCAR(missing), seed=seed) if missing else rows
+        return (
+            cs.simulate.with_gaps(rows, cs.simulate.MCAR(missing), seed=seed) if missing else rows
+        )
 
     return draw
 

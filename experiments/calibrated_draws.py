@@ -23,8 +23,8 @@ from consilience.simulate.missingness import Mechanism
 DAG = cs.DAG([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
 N_STATES = {"a": 2, "b": 3, "c": 2, "d": 2}
 MECHANISMS: dict[str, Mechanism] = {
-    "MCAR": cs.MCAR(0.3),
-    "MAR": cs.MAR(0.3, causes=["a"], strength=2.0),
+    "MCAR": cs.simulate.MCAR(0.3),
+    "MAR": cs.simulate.MAR(0.3, causes=["a"], strength=2.0),
 }
 N_DRAWS = 99  # ranks run from 0 to 99
 N_BINS = 20
@@ -43,8 +43,8 @@ def ranks(
     found: dict[str, list[int]] = {}
     for rng in np.random.default_rng(seed).spawn(n_replications):
         truth = cs.random_network(DAG, n_states=N_STATES, seed=rng)
-        table = cs.with_gaps(truth.sample(n_rows, seed=rng), mechanism, seed=rng)
-        story = cs.augment(
+        table = cs.simulate.with_gaps(truth.sample(n_rows, seed=rng), mechanism, seed=rng)
+        story = cs.gaps.augment(
             DAG,
             table,
             cs.Dirichlet(per_cell=1),

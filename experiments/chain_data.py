@@ -15,14 +15,15 @@ gaps: in training a row counts for the families it knows whole, in testing gaps 
 Simulated networks (``diverge-2``, ``permute-20`` and so on, the number being that of the sources):
 a class of two states and ten features of two to five, drawn anew in each repeat, naive Bayes or
 with a random tree, which is known to the methods. In ``diverge`` the sources' tables, fitted to 100
-rows each of one network, are pushed apart (``cs.diverge``, delta 0.4); in ``permute`` four of the
-ten features are relabelled (``cs.permute_states``). The sources' shares are as 1 : 1/2 : 1/3 ...
+rows each of one network, are pushed apart (``cs.simulate.diverge``, delta 0.4); in ``permute``
+four of the ten features are relabelled (``cs.simulate.permute_states``). The sources' shares are
+as 1 : 1/2 : 1/3 ...
 
-A repeat is one stratified shuffle of the rows (``cs.stratified_order``): the first 500 are for
-training, smaller training sets are prefixes of larger ones, and the next 1,000 at most are the test
-rows of all methods and sizes. All keep the shares of class and source, or of the class alone if
-there are more joint states of the two than rows in the smallest training set. A source without
-training rows is, in testing, one never seen.
+A repeat is one stratified shuffle of the rows (``cs.simulate.stratified_order``): the first 500
+are for training, smaller training sets are prefixes of larger ones, and the next 1,000 at most are
+the test rows of all methods and sizes. All keep the shares of class and source, or of the class
+alone if there are more joint states of the two than rows in the smallest training set. A source
+without training rows is, in testing, one never seen.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def split(problem: str, structure: str, repeat: int) -> Split:
     }
     shown = table if len(strata) <= min(SIZES) else _without_source(table)
     seed = np.random.default_rng([SEED, repeat])
-    order = cs.stratified_order(shown, by=[target], seed=seed)
+    order = cs.simulate.stratified_order(shown, by=[target], seed=seed)
     n_train = max(SIZES)
     rows, test = order[:n_train], order[n_train : n_train + N_TEST]
     return Split(table.take(rows), table.take(test), target, made.dag)
@@ -220,7 +221,7 @@ def _random_graph(structure: str, rng: np.random.Generator) -> tuple[cs.DAG, dic
 
 def _permuted(base: cs.Network, root: cs.Categorical, rng: np.random.Generator) -> cs.Network:
     net = cs.Network.of([root, *base.distributions.values()], source=root.child.name)
-    return cs.permute_states(net, DELTA, target="class", seed=rng).network
+    return cs.simulate.permute_states(net, DELTA, target="class", seed=rng).network
 
 
 def _diverged(base: cs.Network, root: cs.Categorical, rng: np.random.Generator) -> cs.Network:
@@ -232,7 +233,7 @@ def _diverged(base: cs.Network, root: cs.Categorical, rng: np.random.Generator) 
     pooled = cs.fit(dag, rows, cs.Dirichlet(), gaps=cs.AvailableCases())
     local = {**apart.distributions, source.name: root}
     net = cs.Network(local, source.name)
-    return cs.diverge(net, pooled, DELTA, target="class")
+    return cs.simulate.diverge(net, pooled, DELTA, target="class")
 
 
 PROBLEMS: dict[str, Callable[[str, int], Problem]] = {

@@ -45,7 +45,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "Dirichlet(ess=10)": lambda: cs.Dirichlet(ess=10),
     "HDMCS()": cs.HDMCS,
     "HDC()": cs.HDC,
-    "Calibrated()": cs.Calibrated,
+    "Calibrated()": cs.classify.Calibrated,
 }
 CLASSIFIERS = {"naive Bayes": cs.NaiveBayesClassifier, "TAN": cs.TANClassifier}
 
@@ -197,7 +197,7 @@ def noise(n_columns: int, tail: float | None) -> pd.DataFrame:
 def _split(labels: pd.Series, n_train: int, repeat: int) -> tuple[np.ndarray, np.ndarray]:
     table = cs.read({"class": labels.tolist()})
     seed = np.random.default_rng([SEED, repeat])
-    order = cs.stratified_order(table, by=["class"], seed=seed)
+    order = cs.simulate.stratified_order(table, by=["class"], seed=seed)
     return order[:n_train], order[n_train : n_train + N_TEST]
 
 

@@ -52,7 +52,7 @@ OF_SOURCES: Mapping[str, Any] = {
     "s = 10": cs.HDMCS(s=10),
     "Gamma(4, 0.1)": cs.HDMCS(s=cs.Gamma(4, 0.1)),
     "Gamma(1, 0.02)": cs.HDMCS(s=cs.Gamma(1, 0.02)),
-    "Adaptive": cs.Adaptive(),
+    "Adaptive": cs.estimators.Adaptive(),
     "HDC": cs.HDC(),
 }
 DEAR_SOURCES = ("Gamma(4, 0.1)", "Gamma(1, 0.02)", "HDC")
@@ -394,7 +394,7 @@ def times(out: Path) -> None:
     alarm, hailfinder = data.network("alarm"), data.network("hailfinder")
     rows, few = alarm.sample(1_000_000, seed=1), alarm.sample(2_000, seed=2)
     many = hailfinder.sample(10_000, seed=3)
-    gaps = cs.with_gaps(alarm.sample(10_000, seed=4), cs.MCAR(0.1), seed=5)
+    gaps = cs.simulate.with_gaps(alarm.sample(10_000, seed=4), cs.simulate.MCAR(0.1), seed=5)
     found = {
         "alarm": _seconds(lambda: cs.fit(alarm.dag, rows)),
         "hailfinder": _seconds(lambda: cs.fit(hailfinder.dag, many)),

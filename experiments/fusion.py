@@ -141,7 +141,7 @@ def drawn(net: cs.Network, n_rows: int, rng: np.random.Generator) -> Table:
     return net.sample(n_rows, seed=rng).select(NAMES)
 
 
-def fused_seed(seed: int) -> cs.Fusion:
+def fused_seed(seed: int) -> cs.fusion.Fusion:
     """The vote of one seed, for a picture."""
     rng = np.random.default_rng([1, seed])
     tables = {f"{k + 1}": drawn(network(), N_ROWS, rng) for k in range(N_SOURCES)}
@@ -171,28 +171,28 @@ def learned(tables: dict[str, Table]) -> list[Voter]:
     return voters
 
 
-def counted(voters: list[Voter], weights: Any = None, ballots: Any = None) -> cs.Votes:
-    choice = cs.EqualWeights() if weights is None else weights
+def counted(voters: list[Voter], weights: Any = None, ballots: Any = None) -> cs.fusion.Votes:
+    choice = cs.fusion.EqualWeights() if weights is None else weights
     return count_votes(
         voters,
-        cs.ArcVotes() if ballots is None else ballots,
+        cs.fusion.ArcVotes() if ballots is None else ballots,
         weights_of(choice, voters),
         by_strength=choice.by_strength,
     )
 
 
-def elected(votes: cs.Votes, rule: Any, rows: Table, order: Any = None) -> cs.DAG:
+def elected(votes: cs.fusion.Votes, rule: Any, rows: Table, order: Any = None) -> cs.DAG:
     """The graph at the threshold that a rule chooses."""
-    arranged = cs.StrongestFirst() if order is None else order
+    arranged = cs.fusion.StrongestFirst() if order is None else order
     level = rule.threshold(votes, lambda t: choose(votes, t, arranged)[0], rows)
     return choose(votes, level, arranged)[0]
 
 
 def orders() -> dict[str, Any]:
     return {
-        "row by row": cs.RowByRow(),
-        "strongest first": cs.StrongestFirst(),
-        "strongest first, reversed": cs.StrongestFirst(reverse=True),
+        "row by row": cs.fusion.RowByRow(),
+        "strongest first": cs.fusion.StrongestFirst(),
+        "strongest first, reversed": cs.fusion.StrongestFirst(reverse=True),
     }
 
 
@@ -204,19 +204,21 @@ def measured(dag: cs.DAG) -> Row:
 def automatic(voters: list[Voter], tables: dict[str, Table]) -> dict[str, cs.DAG]:
     """Graphs that know nothing of the truth: rules for the threshold, ballots, weights."""
     rows = pooled_table(tables)
-    votes, classes = counted(voters), counted(voters, ballots=cs.ClassVotes())
-    halves = counted(voters, ballots=cs.ClassVotes(0.5))
-    best, majority = cs.BestScore(), cs.Majority()
+    votes, classes = counted(voters), counted(voters, ballots=cs.fusion.ClassVotes())
+    halves = counted(voters, ballots=cs.fusion.ClassVotes(0.5))
+    best, majority = cs.fusion.BestScore(), cs.fusion.Majority()
     return {
         "best score": elected(votes, best, rows),
-        "best score, row by row": elected(votes, best, rows, cs.RowByRow()),
-        "best score, shared parameters": elected(votes, cs.BestScore(shared=True), rows),
+        "best score, row by row": elected(votes, best, rows, cs.fusion.RowByRow()),
+        "best score, shared parameters": elected(votes, cs.fusion.BestScore(shared=True), rows),
         "majority": elected(votes, majority, rows),
         "best score of classes": elected(classes, best, rows),
         "majority of classes": elected(classes, majority, rows),
         "majority of classes, halves": elected(halves, majority, rows),
-        "best score by strength": elected(counted(voters, cs.StrengthWeights()), best, rows),
-        "best score, held-out weights": elected(counted(voters, cs.HeldOutWeights()), best, rows),
+        "best score by strength": elected(counted(voters, cs.fusion.StrengthWeights()), best, rows),
+        "best score, held-out weights": elected(
+            counted(voters, cs.fusion.HeldOutWeights()), best, rows
+        ),
         "all rows": cs.learn(rows, search=CLIMB),
     }
 
@@ -225,10 +227,10 @@ def coefficients(voters: list[Voter], tables: dict[str, Table]) -> list[Row]:
     """Fused coefficients of true and false parents at each threshold, and those of the sources."""
     rows, votes = [], counted(voters)
     for t in range(1, N_SOURCES + 1):
-        dag = choose(votes, t, cs.RowByRow())[0]
+        dag = choose(votes, t, cs.fusion.RowByRow())[0]
         for name, choice in (
-            ("inverse variances", cs.InverseVariance()),
-            ("matrices", cs.PrecisionMatrices()),
+            ("inverse variances", cs.fusion.InverseVariance()),
+            ("matrices", cs.fusion.PrecisionMatrices()),
         ):
             net = parameters_along(dag, tables, choice)
             rows += [one | {"by": name, "threshold": t} for one in told(net)]
@@ -276,17 +278,21 @@ def variant_study(key: Variant) -> list[Row]:
     pool = pooled_table(tables)
     complete = complete_rows(pool)
     voters = learned(tables)
-    votes, best = counted(voters), cs.BestScore()
-    classes = counted(voters, ballots=cs.ClassVotes())
+    votes, best = counted(voters), cs.fusion.BestScore()
+    classes = counted(voters, ballots=cs.fusion.ClassVotes())
     graphs = {
         "vote, best score": elected(votes, best, complete),
-        "vote, shared parameters": elected(votes, cs.BestScore(shared=True), complete),
-        "vote, majority": elected(votes, cs.Majority(), complete),
-        "vote of classes, majority": elected(classes, cs.Majority(), complete),
-        "vote, row weights": elected(counted(voters, cs.RowWeights()), best, complete),
-        "vote, held-out weights": elected(counted(voters, cs.HeldOutWeights()), best, complete),
+        "vote, shared parameters": elected(votes, cs.fusion.BestScore(shared=True), complete),
+        "vote, majority": elected(votes, cs.fusion.Majority(), complete),
+        "vote of classes, majority": elected(classes, cs.fusion.Majority(), complete),
+        "vote, row weights": elected(counted(voters, cs.fusion.RowWeights()), best, complete),
+        "vote, held-out weights": elected(
+            counted(voters, cs.fusion.HeldOutWeights()), best, complete
+        ),
         "all rows, pooled": cs.learn(complete, search=CLIMB),
-        "all rows, by source": cs.learn(complete, search=CLIMB, score=cs.PerSource(cs.BIC())),
+        "all rows, by source": cs.learn(
+            complete, search=CLIMB, score=cs.scores.PerSource(cs.BIC())
+        ),
     }
     sources = [cs.shd(voter.dag, TRUE) for voter in voters]
     rows = [{"graph": "a source alone", "shd": float(np.mean(sources))}]
@@ -349,11 +355,11 @@ def predicted(
     """Mean log-likelihood of a new row, the mean over sources, for each way to a network."""
     plain = Table(Schema(pool.variables), pool.columns)
     tables = {voter.name: voter.table for voter in voters}
-    tied = {"gaussian": cs.HierarchicalGaussian()}
+    tied = {"gaussian": cs.estimators.HierarchicalGaussian()}
     vote, pooled = graphs["vote, best score"], graphs["all rows, pooled"]
     nets = {
         "vote, merged": cs.fit(vote, plain),
-        "vote, inverse variances": parameters_along(vote, tables, cs.InverseVariance()),
+        "vote, inverse variances": parameters_along(vote, tables, cs.fusion.InverseVariance()),
         "vote, hierarchical": cs.fit(vote, pool, **tied),
         "all rows, pooled": cs.fit(pooled, plain),
         "all rows, hierarchical": cs.fit(pooled, pool, **tied),
@@ -402,7 +408,9 @@ def heart_study(key: Heart) -> list[Row]:
     plain = Table(Schema(train.variables), train.columns)
     nets = {
         "vote, merged": cs.fit(fused.dag, plain),
-        "vote, linear pool": cs.fuse(train, search=CLIMB, parameters=cs.LinearPool()).network,
+        "vote, linear pool": cs.fuse(
+            train, search=CLIMB, parameters=cs.fusion.LinearPool()
+        ).network,
         "vote, hierarchical": cs.fit(fused.dag, train, cs.HDMCS()),
         "all rows, pooled": cs.fit(pooled, plain),
         "all rows, hierarchical": cs.fit(pooled, train, cs.HDMCS()),

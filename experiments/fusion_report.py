@@ -255,11 +255,11 @@ def _variants(rows: Sequence[Row], path: Path) -> None:
     plt.close(figure)
 
 
-def votes_of_a_seed(fused: cs.Fusion, true: cs.DAG, results: Path) -> None:
+def votes_of_a_seed(fused: cs.fusion.Fusion, true: cs.DAG, results: Path) -> None:
     """The paper's Figures 2 and 3 for one seed, and the matrix of votes."""
-    cs.plot_fusion(fused, truth=true).savefig(results / "sources.png", dpi=110)
-    cs.plot_thresholds(fused, truth=true, order=cs.RowByRow()).savefig(
+    cs.plot(fused, truth=true).savefig(results / "sources.png", dpi=110)
+    cs.plot(fused, "thresholds", truth=true, order=cs.fusion.RowByRow()).savefig(
         results / "fused.png", dpi=110
     )
-    cs.plot_votes(fused).figure.savefig(results / "votes.png", dpi=110)
+    cs.plot(fused, "votes").figure.savefig(results / "votes.png", dpi=110)
     plt.close("all")

@@ -109,7 +109,7 @@ def one_split(frame: pd.DataFrame, structure: str, seed: int) -> pd.DataFrame:
     """Log loss, Brier score and accuracy of each way on the held-out rows of one split."""
     discrete = [name for name in frame if name not in (*NUMBERS, SOURCE)]
     whole = cs.read(frame, source=SOURCE, discrete=discrete, continuous=list(NUMBERS))
-    order = cs.stratified_order(whole, by=[SOURCE, TARGET], seed=seed)
+    order = cs.simulate.stratified_order(whole, by=[SOURCE, TARGET], seed=seed)
     n_train = int(0.7 * len(order))
     cut = {name: cs.Quantiles(4) for name in NUMBERS}
     train = cs.discretize(whole.take(order[:n_train]), cut)

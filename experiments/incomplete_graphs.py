@@ -56,10 +56,10 @@ def _by_complete_rows(table: Table) -> cs.DAG:
 
 METHODS: dict[str, Callable[[Table], cs.DAG]] = {
     "complete rows": _by_complete_rows,
-    "PNAL 0.08": lambda rows: cs.learn(rows, score=cs.PNAL(c=0.08), search=SEARCH),
-    "PNAL 0.16": lambda rows: cs.learn(rows, score=cs.PNAL(c=0.16), search=SEARCH),
-    "PNAL 0.25": lambda rows: cs.learn(rows, score=cs.PNAL(c=0.25), search=SEARCH),
-    "PNAL 0.5": lambda rows: cs.learn(rows, score=cs.PNAL(c=0.5), search=SEARCH),
+    "PNAL 0.08": lambda rows: cs.learn(rows, score=cs.scores.PNAL(c=0.08), search=SEARCH),
+    "PNAL 0.16": lambda rows: cs.learn(rows, score=cs.scores.PNAL(c=0.16), search=SEARCH),
+    "PNAL 0.25": lambda rows: cs.learn(rows, score=cs.scores.PNAL(c=0.25), search=SEARCH),
+    "PNAL 0.5": lambda rows: cs.learn(rows, score=cs.scores.PNAL(c=0.5), search=SEARCH),
     "structural EM": lambda rows: cs.learn(rows, search=SEARCH),
 }
 

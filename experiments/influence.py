@@ -133,8 +133,8 @@ def real(seed: int, results: Path) -> None:
     gain = left_out(table, groups, seed)
     text = report.real(found, table.n_rows, gain)
     (results / "real.md").write_text(text, encoding="utf-8")
-    (results / "influence-eicu.svg").write_text(cs.svg_influence(found), encoding="utf-8")
-    report.save(cs.plot_influence(found).figure, results / "influence-eicu.png")
+    (results / "influence-eicu.svg").write_text(cs.svg(found), encoding="utf-8")
+    report.save(cs.plot(found).figure, results / "influence-eicu.png")
     click.echo(text)
 
 
@@ -159,7 +159,7 @@ def compared(key: Cell, *, seed: int = 1) -> list[Row]:
     observed = [name for names in groups.values() for name in names]
     train, unseen = rows.select(observed), test.select(observed)
     hidden = {name: test.column(name) for name in groups}
-    known = cs.Influence(net, dag, groups, 0.0, 0.0, (), "truth")
+    known = cs.latent.Influence(net, dag, groups, 0.0, 0.0, (), "truth")
     reached, best = known.row_log_likelihoods(unseen), known.accuracy(unseen, hidden)
     graphs = {"random": random, "none": cs.DAG(nodes=list(groups)), "learned": None, "true": dag}
     told = []
@@ -168,7 +168,9 @@ def compared(key: Cell, *, seed: int = 1) -> list[Row]:
         found = (
             cs.influence(train, groups, n_states=N_STATES, seed=key.repeat)
             if graph is None
-            else cs.influence_network(graph, train, groups, n_states=N_STATES, seed=key.repeat)
+            else cs.latent.influence_network(
+                graph, train, groups, n_states=N_STATES, seed=key.repeat
+            )
         )
         seconds = time.perf_counter() - start
         accuracy = list(found.accuracy(unseen, hidden).values())
@@ -228,8 +230,8 @@ def found_classes(key: ClassCell) -> list[Row]:
     return [
         {
             "found": found.n_states,
-            "agreement": cs.label_agreement(labels, true),
-            "of the truth": cs.label_agreement(best, true),
+            "agreement": cs.latent.label_agreement(labels, true),
+            "of the truth": cs.latent.label_agreement(best, true),
             "seconds": time.perf_counter() - start,
         }
     ]
@@ -255,7 +257,7 @@ def left_out(
     for i in range(folds):
         train, test = table.take(fold != i), table.take(fold == i)
         learned = cs.influence(train, groups, n_states=3, seed=seed)
-        none = cs.influence_network(cs.DAG(nodes=list(groups)), train, groups, seed=seed)
+        none = cs.latent.influence_network(cs.DAG(nodes=list(groups)), train, groups, seed=seed)
         gain = learned.row_log_likelihoods(test) - none.row_log_likelihoods(test)
         gains.append(float(gain.mean()))
     return gains

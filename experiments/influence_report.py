@@ -81,7 +81,7 @@ def classes(rows: Sequence[Row], true: int) -> str:
     return _markdown(["latent classes", ""], lines)
 
 
-def real(found: cs.Influence, n_rows: int, gains: Sequence[float]) -> str:
+def real(found: cs.latent.Influence, n_rows: int, gains: Sequence[float]) -> str:
     """The graph of the real example, and what it is worth."""
     none = found.trace[0]
     arcs = ", ".join(f"{start} → {end}" for start, end in found.dag.arcs) or "none"

@@ -12,14 +12,14 @@ entropy of the truth to what was estimated, in nats, exact.
 - available cases: each family by the rows that are complete for it
 - mode imputation: every gap filled with the most frequent state of its column
 - EM: ``cs.fit(..., gaps=cs.EM())``, the default
-- data augmentation: the posterior mean by ``cs.augment``
+- data augmentation: the posterior mean by ``cs.gaps.augment``
 - no gaps: what the same rows give before they lose values
 
 **Structure**; the measure is the SHD between the classes of the true and the learned graph.
 
 - complete cases, mode imputation, no gaps: hill climbing with BIC
 - structural EM: ``cs.learn(rows)``, the default
-- PNAL: ``cs.learn(rows, score=cs.PNAL())``
+- PNAL: ``cs.learn(rows, score=cs.scores.PNAL())``
 
     CONSILIENCE_DATA=folder python experiments/missing.py run [--repeats 6]
         [--networks asia,alarm,learning.test] [--mechanisms MCAR,MAR,MNAR] [--out folder]
@@ -139,7 +139,7 @@ def compared(key: Cell, *, seed: int = 0) -> list[Row]:
     drawn = np.random.default_rng([seed, place, key.n_rows, key.repeat])
     whole = net.sample(key.n_rows, seed=drawn)
     cut = np.random.default_rng([seed, place, key.n_rows, key.repeat, round(1000 * key.share)])
-    table = cs.with_gaps(whole, mechanism(key), seed=cut)
+    table = cs.simulate.with_gaps(whole, mechanism(key), seed=cut)
     complete = without_gaps(table)
     told = [*parameters(net, whole, table, complete), *structures(net, whole, table, complete)]
     return [one | {"left": complete.n_rows} for one in told]
@@ -175,7 +175,7 @@ def structures(
         "complete cases": lambda: cs.learn(complete),
         "mode imputation": lambda: cs.learn(imputed(table)),
         "structural EM": lambda: cs.learn(table),
-        "PNAL": lambda: cs.learn(table, score=cs.PNAL()),
+        "PNAL": lambda: cs.learn(table, score=cs.scores.PNAL()),
         "no gaps": lambda: cs.learn(whole),
     }
     for way, learn in ways.items():
@@ -188,13 +188,15 @@ def structures(
 
 
 def augmented(dag: cs.DAG, table: cs.Table, prior: cs.Dirichlet) -> cs.Network:
-    return cs.augment(dag, table, prior, chains=CHAINS, draws=DRAWS, warmup=WARMUP, seed=1).network
+    return cs.gaps.augment(
+        dag, table, prior, chains=CHAINS, draws=DRAWS, warmup=WARMUP, seed=1
+    ).network
 
 
-def mechanism(key: Cell) -> cs.MCAR | cs.MAR | cs.MNAR:
+def mechanism(key: Cell) -> cs.simulate.MCAR | cs.simulate.MAR | cs.simulate.MNAR:
     if key.mechanism == "MAR":
-        return cs.MAR(key.share, causes=CAUSES[key.network])
-    return cs.MCAR(key.share) if key.mechanism == "MCAR" else cs.MNAR(key.share)
+        return cs.simulate.MAR(key.share, causes=CAUSES[key.network])
+    return cs.simulate.MCAR(key.share) if key.mechanism == "MCAR" else cs.simulate.MNAR(key.share)
 
 
 def without_gaps(table: cs.Table) -> cs.Table:

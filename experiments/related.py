@@ -3,9 +3,9 @@
 **Recovery.** Eight sources of 50 rows share a random graph of 8 variables (two or three states, 10
 arcs, at most 2 parents). The tables of a source are drawn around common ones (Dirichlet with a
 total of 100, so that they are nearly alike) and then made to diverge by delta
-(``consilience.diverge``). Graphs are learned by the default search; the measure is the structural
-Hamming distance (SHD) between the classes of the learned and the true graph. All scores see the
-same rows, and all deltas the same graphs.
+(``consilience.simulate.diverge``). Graphs are learned by the default search; the measure is the
+structural Hamming distance (SHD) between the classes of the learned and the true graph. All scores
+see the same rows, and all deltas the same graphs.
 
 **Invention.** Variables of three states are independent in every source, but their margins differ:
 each source's is drawn from a Dirichlet with the total ``spread`` around a common one, which is even
@@ -43,8 +43,8 @@ SCORES: dict[str, Any] = {
     "BHD": cs.BHD(s=10, ess=10),
     "pooled BDeu 1": cs.BDeu(ess=1),
     "pooled BDeu 10": cs.BDeu(ess=10),
-    "separate BDeu 1": cs.PerSource(cs.BDeu(ess=1)),
-    "separate BDeu 10": cs.PerSource(cs.BDeu(ess=10)),
+    "separate BDeu 1": cs.scores.PerSource(cs.BDeu(ess=1)),
+    "separate BDeu 10": cs.scores.PerSource(cs.BDeu(ess=10)),
 }
 DELTAS = (0.0, 0.2, 0.4, 0.6, 0.8)
 COMMON = ("even", "skewed")
@@ -137,7 +137,7 @@ def recovered(key: Recovery) -> list[Row]:
     dag = cs.random_dag(names, n_arcs=N_ARCS, max_parents=2, seed=rng)
     sizes = {name: int(rng.integers(2, 4)) for name in names}
     pooled = cs.random_network(dag, n_states=sizes, seed=rng)
-    net = cs.diverge(_with_sources(pooled, rng), pooled, key.delta)
+    net = cs.simulate.diverge(_with_sources(pooled, rng), pooled, key.delta)
     table = _rows_by_source(net, N_ROWS, rng)
     found = {name: cs.learn(table, score=score) for name, score in SCORES.items()}
     return [
@@ -145,7 +145,7 @@ def recovered(key: Recovery) -> list[Row]:
             "score": name,
             "shd": cs.shd(learned, dag),
             "arcs": len(learned.arcs),
-            "divergence": cs.realized_divergence(net),
+            "divergence": cs.simulate.realized_divergence(net),
         }
         for name, learned in found.items()
     ]

@@ -195,10 +195,10 @@ def diverged(data: str, structure: str, simulator: str, delta: float) -> cs.Netw
     net, pooled = truth(data, structure)
     target = prepared(data).target
     if simulator == "permute":
-        return cs.permute_states(net, delta, target=target, seed=1).network
+        return cs.simulate.permute_states(net, delta, target=target, seed=1).network
     if simulator == "calibrated":
-        return cs.diverge_calibrated(net, pooled, delta, target=target, seed=1).network
-    return cs.diverge(net, pooled, delta, target=target)
+        return cs.simulate.diverge_calibrated(net, pooled, delta, target=target, seed=1).network
+    return cs.simulate.diverge(net, pooled, delta, target=target)
 
 
 def draw(net: cs.Network, like: cs.Table, n_rows: int, seed: int) -> cs.Table:
@@ -238,7 +238,7 @@ MANY = {
     "separate": cs.Separate(cs.Dirichlet(per_parent_state=10)),
     **named("HDS+1 s=10", "HDMJS+1 s=10", "HDMCS*+1 s=10", "HDS s=10", "HDMJS s=10", "HDMCS* s=10"),
     **OURS,
-    "adaptive": cs.Adaptive(),
+    "adaptive": cs.estimators.Adaptive(),
 }
 
 

@@ -75,7 +75,9 @@ def split(problem: Problem, n_test: int, seed: int) -> tuple[cs.Table, cs.Table]
 
 def shuffled(problem: Problem, rows: cs.Table, seed: int) -> Any:
     """Positions of the rows, shuffled so that every prefix keeps the strata."""
-    return cs.stratified_order(rows, by=problem.strata, seed=np.random.default_rng((7, seed)))
+    return cs.simulate.stratified_order(
+        rows, by=problem.strata, seed=np.random.default_rng((7, seed))
+    )
 
 
 def dag_of(structure: str, rows: cs.Table, target: str) -> cs.DAG:

@@ -94,7 +94,7 @@ def _measures(counts: Any, by_source: list[Any], test: cs.Table) -> Any:
         by_source_table(one, source, rows) for one, rows in zip(counts, by_source, strict=True)
     ]
     net = cs.Network.of([root, *local], source=source.name)
-    return cs.evaluate_network(
+    return cs.classify.evaluate_network(
         net, test.select([problem.target, *FEATURES]), problem.target
     ).overall
 

@@ -27,7 +27,7 @@ def test_without_rows_there_are_no_scores():
         cs.compare_graphs(COLLIDER, COLLIDER, score=cs.BIC())
 
 
-@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=5), cs.K2()])
+@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=5), cs.scores.K2()])
 def test_totals_are_the_scores_and_their_difference_is_the_sum_over_families(table, score):
     other = cs.DAG.parse("[z][x|z][y]")
     found = cs.compare_graphs(COLLIDER, other, table=table, score=score).scores

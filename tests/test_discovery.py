@@ -60,7 +60,7 @@ def test_pooling_is_a_choice_that_the_record_names():
 
 
 @pytest.mark.parametrize("score", [None, cs.BIC()], ids=repr)
-@pytest.mark.parametrize("search", [cs.ChowLiu(), cs.TANSearch("car")], ids=repr)
+@pytest.mark.parametrize("search", [cs.searches.ChowLiu(), cs.searches.TANSearch("car")], ids=repr)
 def test_a_tree_is_weighed_within_sources_whatever_the_score(score, search):
     found = cs.search(towns(), score=score, search=search)
     assert "Edges were weighed within the 2 sources" in found.notes[0]
@@ -69,16 +69,18 @@ def test_a_tree_is_weighed_within_sources_whatever_the_score(score, search):
 
 
 def test_a_forest_follows_the_score():
-    found = cs.search(towns(), score=cs.BIC(), search=cs.ChowLiu(forest=True))
+    found = cs.search(towns(), score=cs.BIC(), search=cs.searches.ChowLiu(forest=True))
     assert "judged together" in found.notes[0]
     assert len(found.dag.arcs) == 1
-    found = cs.search(towns(), search=cs.ChowLiu(forest=True))
+    found = cs.search(towns(), search=cs.searches.ChowLiu(forest=True))
     assert "pooled and apart" in found.notes[0]
     assert found.dag.arcs == ()
 
 
 def test_a_prior_over_graphs_does_not_hide_the_ways():
-    found = cs.search(towns(), score=cs.MAP(cs.BySource(cs.BIC()), cs.VariableSelection(0.2)))
+    found = cs.search(
+        towns(), score=cs.scores.MAP(cs.scores.BySource(cs.BIC()), cs.scores.VariableSelection(0.2))
+    )
     assert found.by_source == {"car": "by source", "opera": "by source"}
 
 
@@ -144,7 +146,7 @@ def test_the_start_of_a_search_is_where_structural_em_begins_unless_that_has_its
     start = cs.DAG.parse("[x][z|x][y|x:z]")
     found = cs.search(gaps, search=cs.HillClimb(start=start))
     assert found.trace[0].note == "start: 3 arcs"
-    found = cs.search(gaps, search=cs.HillClimb(start=cs.TreeStart()))
+    found = cs.search(gaps, search=cs.HillClimb(start=cs.searches.TreeStart()))
     assert found.trace[0].note == "start: 1 arcs"
     own = cs.StructuralEM(start=cs.DAG.parse("[x][z|x][y|z]"))
     found = cs.search(gaps, search=cs.HillClimb(start=start), gaps=own)
@@ -155,7 +157,7 @@ def test_a_required_family_that_pnal_cannot_judge_is_refused_and_completed_witho
     rows = {"x": ["n", "y", None, None] * 5, "y": [None, None, "n", "y"] * 5, "z": list("nyny") * 5}
     gaps = cs.read(rows)
     with pytest.raises(ModelError, match=r"PNAL: no row has values of all of 'x', 'y'"):
-        cs.learn(gaps, score=cs.PNAL(), require=[("x", "y")])
+        cs.learn(gaps, score=cs.scores.PNAL(), require=[("x", "y")])
     assert ("x", "y") in cs.learn(gaps, require=[("x", "y")]).arcs
 
 

@@ -31,7 +31,7 @@ def test_the_children_that_a_graph_gives_the_source_depend_on_it():
 
 
 @pytest.mark.parametrize(
-    "estimator", [cs.HDMCS(), cs.Separate(cs.MLE()), cs.Adaptive(), cs.HDC()], ids=repr
+    "estimator", [cs.HDMCS(), cs.Separate(cs.MLE()), cs.estimators.Adaptive(), cs.HDC()], ids=repr
 )
 def test_nothing_depends_on_a_source_that_a_graph_names_without_children(estimator):
     dag = cs.DAG([("smoke", "cough")], nodes=["hospital", "smoke", "cough"])

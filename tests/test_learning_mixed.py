@@ -12,12 +12,23 @@ from consilience.statistics.engines import Batches
 
 DAG = cs.DAG.parse("[sex][age][dose|sex:age][ill|sex:dose]")
 GAUSSIAN = [
-    *[cs.MLE(), cs.MLE(unbiased=False), cs.NormalInverseGamma(), cs.HierarchicalGaussian()],
-    *[cs.Pooled(cs.HierarchicalGaussian()), cs.Separate(cs.NormalInverseGamma())],
+    *[
+        cs.MLE(),
+        cs.MLE(unbiased=False),
+        cs.estimators.NormalInverseGamma(),
+        cs.estimators.HierarchicalGaussian(),
+    ],
+    *[
+        cs.Pooled(cs.estimators.HierarchicalGaussian()),
+        cs.Separate(cs.estimators.NormalInverseGamma()),
+    ],
 ]
 LOGISTIC = [
-    *[cs.LogisticRegression(), cs.HierarchicalLogistic()],
-    *[cs.Pooled(cs.HierarchicalLogistic()), cs.Separate(cs.LogisticRegression())],
+    *[cs.estimators.LogisticRegression(), cs.estimators.HierarchicalLogistic()],
+    *[
+        cs.Pooled(cs.estimators.HierarchicalLogistic()),
+        cs.Separate(cs.estimators.LogisticRegression()),
+    ],
 ]
 
 
@@ -110,7 +121,7 @@ def test_an_estimator_that_serves_all_families_is_named_alone():
 
 def test_an_estimator_of_regressions_can_stand_first():
     table = read(rows_of())
-    one = cs.fit(DAG, table, cs.NormalInverseGamma())
+    one = cs.fit(DAG, table, cs.estimators.NormalInverseGamma())
     assert one["dose"].posterior is not None
     assert isinstance(one["sex"], Categorical)
 
@@ -138,11 +149,13 @@ def test_logistic_nodes_can_be_fitted_with_every_choice(choice):
 
 def test_pooled_choices_are_the_choices_on_pooled_rows():
     table = read(rows_of())
-    for choice in (cs.MLE(), cs.NormalInverseGamma()):
+    for choice in (cs.MLE(), cs.estimators.NormalInverseGamma()):
         one = cs.fit(DAG, table, cs.Dirichlet(), gaussian=cs.Pooled(choice))["dose"]
         two = cs.fit(DAG, table, cs.Dirichlet(), gaussian=choice)["dose"]
         np.testing.assert_array_equal(one.parameters, two.parameters)
-    one = cs.fit(DAG, table, cs.Dirichlet(), logistic=cs.Pooled(cs.HierarchicalLogistic()))["ill"]
+    one = cs.fit(
+        DAG, table, cs.Dirichlet(), logistic=cs.Pooled(cs.estimators.HierarchicalLogistic())
+    )["ill"]
     two = cs.fit(DAG, table, cs.Dirichlet())["ill"]
     np.testing.assert_array_equal(one.parameters, two.parameters)
 
@@ -185,7 +198,7 @@ def test_a_choice_of_another_kind_is_refused(keyword, wrong):
 
 def test_an_estimator_without_a_family_to_serve_is_refused():
     with pytest.raises(InputError, match=r"NormalInverseGamma\(.* serves no family"):
-        cs.fit(cs.DAG(nodes=["sex"]), read(rows_of()), cs.NormalInverseGamma())
+        cs.fit(cs.DAG(nodes=["sex"]), read(rows_of()), cs.estimators.NormalInverseGamma())
 
 
 def test_the_record_tells_rows_and_gaps_of_all_kinds():
@@ -242,10 +255,10 @@ def test_heart_disease_of_four_hospitals_is_fitted_with_its_gaps(data_dir):
 @pytest.mark.parametrize(
     ("estimator", "parents"),
     [
-        (cs.NormalInverseGamma(), ()),
-        (cs.LogisticRegression(), ()),
-        (cs.Separate(cs.NormalInverseGamma()), ("source",)),
-        (cs.HierarchicalGaussian(), ("source",)),
+        (cs.estimators.NormalInverseGamma(), ()),
+        (cs.estimators.LogisticRegression(), ()),
+        (cs.Separate(cs.estimators.NormalInverseGamma()), ("source",)),
+        (cs.estimators.HierarchicalGaussian(), ("source",)),
     ],
     ids=repr,
 )
@@ -265,7 +278,7 @@ def test_fractional_weights_are_not_taken_for_gaps():
 
 def test_a_class_in_place_of_a_choice_is_told_choices_of_its_kind():
     with pytest.raises(InputError, match=r"gaussian must be .*cs\.NormalInverseGamma\(\)"):
-        cs.fit(DAG, read(rows_of()), gaussian=cs.NormalInverseGamma)
+        cs.fit(DAG, read(rows_of()), gaussian=cs.estimators.NormalInverseGamma)
 
 
 def test_a_missing_posterior_of_a_continuous_child_is_told_what_has_one():
@@ -275,9 +288,9 @@ def test_a_missing_posterior_of_a_continuous_child_is_told_what_has_one():
 
 
 def test_logistic_regressions_of_separate_sources_have_nothing_to_tie():
-    table, plain = read(rows_of()), cs.Separate(cs.LogisticRegression(0.3))
+    table, plain = read(rows_of()), cs.Separate(cs.estimators.LogisticRegression(0.3))
     one = cs.fit(DAG, table, plain)
-    two = cs.fit(DAG, table, cs.Separate(cs.HierarchicalLogistic(0.3)))
+    two = cs.fit(DAG, table, cs.Separate(cs.estimators.HierarchicalLogistic(0.3)))
     np.testing.assert_array_equal(one["ill"].parameters, two["ill"].parameters)
 
 

@@ -1,92 +1,102 @@
 from __future__ import annotations
 
-import ast
-import importlib
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import consilience
+import consilience as cs
 
-TREE = ast.parse(Path(consilience.__file__).read_text(encoding="utf-8"))
-
-
-def imported_for_types() -> dict[str, str]:
-    """Names that type checkers see, with the module each comes from."""
-    (block,) = [node for node in TREE.body if isinstance(node, ast.If)]
-    return {
-        alias.name: (node.module or "").removeprefix("consilience.")
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-@pytest.mark.parametrize("name", consilience.__all__)
-def test_every_public_name_resolves(name):
-    assert getattr(consilience, name) is not None
+NOUNS = """Variable Schema Table DAG CPDAG Network Factor Mixture MixedBelief Categorical
+LinearGaussian Logistic Family Counts Moments Likelihood Soft ConsilienceError"""
+VERBS = """read discretize count moments naive_bayes tan learn search score node_scores
+compare_graphs shd confusion fit em draws intervals impute latent_classes hidden_states influence
+fuse evaluate cross_evaluate entropy kl_divergence log_probability most_probable expected_counts
+load save plot svg random_dag random_network"""
+CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact MLE Dirichlet HDS HDMJS HDMCS HDC
+PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
+NetworkClassifier"""
+NAMESPACES = (
+    *("classify", "data", "estimators", "files", "fusion", "gaps", "inference", "latent"),
+    *("scores", "searches", "simulate"),
+)
+ELSEWHERE = {("inference", "Exact")}
+"""The way to answer; the flat name is the search."""
 
 
-def test_lazy_names_and_names_for_type_checkers_are_the_public_names():
-    public = set(consilience.__all__) - {"__version__"}
-    assert set(consilience._HOME) == public
-    assert imported_for_types() == consilience._HOME
+def printed(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name", sorted(consilience._HOME))
-def test_a_public_name_is_public_in_its_home(name):
-    home = importlib.import_module(f"consilience.{consilience._HOME[name]}")
-    assert name in home.__all__
+def test_the_flat_names_are_nouns_verbs_and_everyday_choices():
+    flat = {*NOUNS.split(), *VERBS.split(), *CHOICES.split()}
+    assert dir(cs) == sorted({*flat, *NAMESPACES, "__version__"})
+    assert cs.__all__ == dir(cs)
 
 
-@pytest.mark.parametrize("name", consilience._NAMESPACES)
-def test_a_namespace_is_there_without_being_imported(name):
-    code = f"import consilience as cs; print(cs.{name}.__name__)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == f"consilience.{name}\n"
+@pytest.mark.parametrize("name", cs.__all__)
+def test_every_flat_name_resolves(name):
+    assert getattr(cs, name) is not None
 
 
-def test_dir_lists_the_public_names():
-    assert dir(consilience) == sorted((*consilience.__all__, *consilience._NAMESPACES))
-
-
-@pytest.mark.parametrize("namespace", consilience._NAMESPACES)
-def test_a_namespace_holds_the_public_names_of_its_field(namespace):
-    held = getattr(consilience, namespace)
-    assert set(held.__all__) <= set(dir(held))
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_every_name_of_a_namespace_resolves_and_is_no_module_of_it(namespace):
+    held = getattr(cs, namespace)
+    assert dir(held) == held.__all__
+    folder = Path(held.__file__).with_suffix("") if "__init__" not in held.__file__ else None
+    modules = {path.stem for path in (folder or Path(held.__file__).parent).glob("*.py")}
     for name in held.__all__:
-        # cs.Exact is the search; the way to answer is cs.inference.Exact.
-        if name in consilience.__all__ and (namespace, name) != ("inference", "Exact"):
-            assert getattr(held, name) is getattr(consilience, name)
-        else:
-            assert getattr(held, name) is not None
+        assert getattr(held, name) is not None
+        assert name not in modules or folder is not None
 
 
-def test_every_score_and_everything_of_classifiers_is_in_its_namespace():
-    homes = {"structure.scores.": "scores", "classify.": "classify"}
-    for name, home in consilience._HOME.items():
-        for room, namespace in homes.items():
-            if home.startswith(room):
-                assert name in getattr(consilience, namespace).__all__
+def test_a_flat_choice_is_the_same_object_in_its_namespace():
+    for name in CHOICES.split():
+        homes = [
+            n for n in NAMESPACES if name in getattr(cs, n).__all__ and (n, name) not in ELSEWHERE
+        ]
+        assert len(homes) == 1
+        assert getattr(getattr(cs, homes[0]), name) is getattr(cs, name)
+
+
+def test_a_name_stands_in_one_namespace_only():
+    held = [(n, name) for n in NAMESPACES for name in getattr(cs, n).__all__]
+    names = [name for n, name in held if (n, name) not in ELSEWHERE]
+    assert len(names) == len(set(names))
+
+
+def test_a_public_name_is_public_in_the_module_that_defines_it():
+    for space in (cs, *(getattr(cs, name) for name in NAMESPACES)):
+        for name in space.__all__:
+            value = getattr(space, name)
+            if hasattr(value, "__module__") and not isinstance(value, str):
+                assert name in import_module(value.__module__).__all__
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_a_namespace_is_there_without_being_imported(name):
+    assert (
+        printed(f"import consilience as cs; print(cs.{name}.__name__)") == f"consilience.{name}\n"
+    )
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'consilience' has no attribute 'nonsense'"):
+        cs.nonsense  # noqa: B018
     with pytest.raises(AttributeError, match=r"'consilience.classify' has no attribute 'nonsense'"):
-        consilience.classify.nonsense  # noqa: B018
+        cs.classify.nonsense  # noqa: B018
 
 
 def test_namespaces_are_reached_without_a_heavy_or_optional_library():
     code = (
-        "import sys, consilience as cs; before = 'numpy' in sys.modules;"
+        "import sys, consilience as cs; cs.scores, cs.classify; before = 'numpy' in sys.modules;"
         "cs.classify.Calibrated(); cs.scores.BySource(cs.scores.BIC());"
         "print(before, {'sklearn', 'matplotlib'} & set(sys.modules))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "False set()\n"
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        consilience.nonsense  # noqa: B018
+    assert printed(code) == "False set()\n"
 
 
 def test_importing_the_package_loads_no_heavy_library():
@@ -94,8 +104,7 @@ def test_importing_the_package_loads_no_heavy_library():
         "import sys, consilience;"
         "print({'numpy', 'numba', 'scipy', 'pyarrow', 'pandas', 'polars'} & set(sys.modules))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "set()\n"
+    assert printed(code) == "set()\n"
 
 
 def test_reading_and_fitting_loads_no_optional_library():
@@ -105,5 +114,4 @@ def test_reading_and_fitting_loads_no_optional_library():
         "table = cs.read({'x': ['a', 'b']}); cs.fit(cs.DAG(nodes=['x']), table).sample(3, seed=1);"
         "print({'polars', 'duckdb', 'matplotlib', 'sklearn'} & set(sys.modules))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "set()\n"
+    assert printed(code) == "set()\n"

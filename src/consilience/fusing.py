@@ -131,7 +131,9 @@ def fuse(
     shares = weights_of(weighting, voters)
     counted = count_votes(
         voters,
-        ArcVotes() if votes is None else _choice("votes", votes, "ballot", "cs.ClassVotes()"),
+        ArcVotes()
+        if votes is None
+        else _choice("votes", votes, "ballot", "cs.fusion.ClassVotes()"),
         shares,
         by_strength=getattr(weighting, "by_strength", False),
         forbidden=forbidden_arcs(voters, task),
@@ -139,7 +141,7 @@ def fuse(
     arranged = (
         StrongestFirst()
         if order is None
-        else _choice("order", order, "arrange", "cs.StrongestFirst()")
+        else _choice("order", order, "arrange", "cs.fusion.StrongestFirst()")
     )
     level, rule, told = _threshold(threshold, counted, arranged, voters, source)
     dag, decisions = choose(counted, level, arranged)
@@ -304,7 +306,7 @@ def _threshold(
         threshold = Majority() if rows is None else BestScore()
         if rows is None and why_not:
             notes.append(f"The threshold is that of a majority, since {why_not}.")
-    rule = _choice("threshold", threshold, "threshold", "cs.Majority(), or a number")
+    rule = _choice("threshold", threshold, "threshold", "cs.fusion.Majority(), or a number")
     level = rule.threshold(votes, lambda at: choose(votes, at, order)[0], rows)
     return level, repr(rule), notes
 
@@ -341,5 +343,5 @@ def _parameters(
         has_rows = all(voter.table is not None for voter in voters)
         choice = Merged() if has_rows else LinearPool()
     elif not isinstance(choice, Merged):
-        _choice("parameters", choice, "pool", "cs.Merged() or cs.LinearPool()")
+        _choice("parameters", choice, "pool", "cs.fusion.Merged() or cs.fusion.LinearPool()")
     return parameters_of(choice, dag, voters, weights, source=source)

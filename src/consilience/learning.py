@@ -88,7 +88,7 @@ def fit(
     gaps
         What to do about missing values: ``EM()``, the default, ``VariationalBayes()`` (with a
         Dirichlet prior) or ``AvailableCases()``. :func:`consilience.em` and
-        :func:`consilience.variational` give the whole story.
+        :func:`consilience.gaps.variational` give the whole story.
     hidden
         For each node of the graph that no row has a value of, the number of its states or their
         names.
@@ -111,7 +111,7 @@ def fit(
     """
     if gaps is not None and not isinstance(gaps, EM | VariationalBayes | AvailableCases):
         raise InputError(
-            "fit: gaps must be a choice such as cs.EM(), cs.VariationalBayes() or "
+            "fit: gaps must be a choice such as cs.EM(), cs.gaps.VariationalBayes() or "
             f"cs.AvailableCases(), got {gaps!r}.",
             parameter="gaps",
         )
@@ -155,7 +155,7 @@ def _filled(
     if isinstance(gaps, VariationalBayes):
         if estimator is not None and not isinstance(estimator, Dirichlet):
             raise InputError(
-                "fit: cs.VariationalBayes() goes with a prior, cs.Dirichlet(...), got "
+                "fit: cs.gaps.VariationalBayes() goes with a prior, cs.Dirichlet(...), got "
                 f"{estimator!r}.",
                 parameter="estimator",
             )

@@ -1,6 +1,8 @@
-"""Scores: how well a family fits the rows. All of them, under one name: ``cs.scores.BIC()``."""
+"""Scores: how well a family fits the rows.
 
-from consilience.structure import scores as _home
-from consilience.structure.scores import *  # noqa: F403  # the list stands there
+The public names stand in the stub beside this file and are loaded when first used.
+"""
 
-__all__ = list(_home.__all__)
+from consilience._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -17,7 +17,7 @@ TABLE = cs.read(FRAME, source="hospital")
 CHOICES = {
     "structures": {"naive Bayes": cs.naive_bayes},
     "estimators": {"pooled": cs.Pooled(cs.Dirichlet()), "MLE": cs.MLE()},
-    "splits": cs.StratifiedFolds(2),
+    "splits": cs.classify.StratifiedFolds(2),
 }
 
 
@@ -83,7 +83,7 @@ CHANGES = {
     "weights": {"table": cs.read(FRAME.assign(n=2), source="hospital", weight="n")},
     "no source": {"table": cs.read(FRAME.drop(columns="hospital"))},
     "another seed": {"seed": 1},
-    "another number of folds": {"splits": cs.StratifiedFolds(3)},
+    "another number of folds": {"splits": cs.classify.StratifiedFolds(3)},
     "another positive state": {"positive": "s0"},
     "other bins": {"n_bins": 5},
     "another prior": {

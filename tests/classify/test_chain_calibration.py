@@ -96,8 +96,10 @@ def doubled(n_rows, seed, copies=4):
 def test_duplicated_features_make_the_chain_too_sure_and_calibration_repairs_it():
     train, test = doubled(300, 1), doubled(2000, 2)
     dag = cs.naive_bayes(train, "ill")
-    plain = cs.evaluate_network(cs.fit(dag, train, cs.HDC()), test, "ill").overall
-    calibrated = cs.evaluate_network(calibrated_chain(dag, train, "ill"), test, "ill").overall
+    plain = cs.classify.evaluate_network(cs.fit(dag, train, cs.HDC()), test, "ill").overall
+    calibrated = cs.classify.evaluate_network(
+        calibrated_chain(dag, train, "ill"), test, "ill"
+    ).overall
     assert plain.log_loss > 0.75  # the best constant has 0.69
     assert calibrated.log_loss < 0.63  # and the true probabilities 0.61
     assert calibrated.calibration_error < 0.06 < 0.12 < plain.calibration_error
@@ -108,8 +110,8 @@ def test_where_the_graph_is_right_little_changes():
     table = table_of(patients(600, seed=1))
     test = table_of(patients(3000, seed=2))
     dag = cs.DAG.parse("[ill][fever|ill][rash|ill:fever][smoke|ill]")
-    plain = cs.evaluate_network(cs.fit(dag, table, cs.HDC()), test, "ill").overall
-    found = cs.evaluate_network(calibrated_chain(dag, table, "ill"), test, "ill").overall
+    plain = cs.classify.evaluate_network(cs.fit(dag, table, cs.HDC()), test, "ill").overall
+    found = cs.classify.evaluate_network(calibrated_chain(dag, table, "ill"), test, "ill").overall
     assert found.log_loss == pytest.approx(plain.log_loss, abs=0.005)
 
 

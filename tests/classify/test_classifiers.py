@@ -139,7 +139,7 @@ def test_each_column_can_be_cut_in_its_own_way():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=99), "b": rng.normal(size=99), "c": range(99)})
     frame["c"] %= 10
-    cuts = {"a": cs.MDLP("ill"), "c": cs.EqualWidth(2)}
+    cuts = {"a": cs.data.MDLP("ill"), "c": cs.data.EqualWidth(2)}
     y = pd.Series(np.where(frame["a"] > 0, "yes", "no"), name="ill")
     variables = NaiveBayesClassifier(discretize=cuts).fit(frame, y).network_.variables
     assert [variables[name].n_states for name in "abc"] == [2, 4, 2]

@@ -22,7 +22,12 @@ CURVE = CalibrationCurve(np.array([0.5]), np.array([0.5]), np.array([1.0]))
 
 
 def evaluated(table=TABLE, **options):
-    chosen = {"structures": NAIVE, "estimators": TWO, "splits": cs.StratifiedFolds(3), **options}
+    chosen = {
+        "structures": NAIVE,
+        "estimators": TWO,
+        "splits": cs.classify.StratifiedFolds(3),
+        **options,
+    }
     return cs.cross_evaluate(table, "ill", **chosen)
 
 
@@ -52,10 +57,10 @@ def record(values, *, measure="log_loss", by_source=None, by_size=False, **optio
 
 def test_a_cell_is_what_fitting_and_predicting_by_hand_gives():
     found = evaluated()
-    split = cs.StratifiedFolds(3).split(TABLE, "ill", 0)[1]
+    split = cs.classify.StratifiedFolds(3).split(TABLE, "ill", 0)[1]
     train, test = TABLE.take(split.train), TABLE.take(split.test)
     net = cs.fit(cs.naive_bayes(train, "ill"), train, cs.HDMCS())
-    expected = cs.evaluate_network(net, test, "ill")
+    expected = cs.classify.evaluate_network(net, test, "ill")
     [cell] = [c for c in found.cells if (c.estimator, c.split) == ("HDMCS", "fold 2")]
     for part in cell.parts:
         mine = expected.by_source[part.source] if part.source else expected.overall
@@ -66,7 +71,7 @@ def test_a_cell_is_what_fitting_and_predicting_by_hand_gives():
 
 
 def test_the_joint_log_likelihood_is_that_of_a_row_given_its_source():
-    found = evaluated(estimators={"pooled": TWO["pooled"]}, splits=cs.LeaveOneSourceOut())
+    found = evaluated(estimators={"pooled": TWO["pooled"]}, splits=cs.classify.LeaveOneSourceOut())
     cell = found.cells[-1]
     test = TABLE.take(TABLE.source_codes == 2)
     train = TABLE.take(TABLE.source_codes != 2)
@@ -79,7 +84,7 @@ def test_the_joint_log_likelihood_is_that_of_a_row_given_its_source():
 def test_the_class_prior_is_always_there_and_is_that_of_the_training_rows():
     found = evaluated()
     assert found.contestants[:2] == (("", "class prior"), ("", "class prior by source"))
-    split = cs.StratifiedFolds(3).split(TABLE, "ill", 0)[0]
+    split = cs.classify.StratifiedFolds(3).split(TABLE, "ill", 0)[0]
     ill = TABLE.column("ill")
     share = (ill[split.train].sum() + 0.5) / (split.size + 1)
     test = ill[split.test]
@@ -146,7 +151,7 @@ def test_the_calibration_error_is_that_of_all_predictions_together():
 
 def test_a_source_left_out_is_a_new_source_to_a_hierarchy_and_unknown_to_others():
     choices = {**TWO, "separate": cs.Separate(cs.Dirichlet())}
-    found = evaluated(estimators=choices, splits=cs.LeaveOneSourceOut())
+    found = evaluated(estimators=choices, splits=cs.classify.LeaveOneSourceOut())
     held_out = TABLE.source_codes == 1
     train, test = TABLE.take(~held_out), TABLE.take(held_out)
     source = cs.Variable("hospital", tuple(np.delete(TABLE.sources, 1)))
@@ -169,7 +174,7 @@ def test_states_are_those_of_the_table_not_of_the_training_rows():
         states={"x": ["p", "q", "r", "never"]},
     )
     found = evaluated(
-        table, estimators={"Dirichlet": cs.Dirichlet()}, splits=cs.LearningCurve((2,))
+        table, estimators={"Dirichlet": cs.Dirichlet()}, splits=cs.classify.LearningCurve((2,))
     )
     assert all(math.isfinite(result.value) for result in found.results)
     assert "f1" not in found.measures
@@ -184,7 +189,9 @@ def test_missing_features_are_summed_out():
 
 def test_rows_that_are_impossible_are_predicted_by_the_classes_alone():
     table = cs.read({"ill": ["a"] * 30 + ["b"] * 10, "x": ["p"] * 39 + ["q"]})
-    found = evaluated(table, estimators={"MLE": cs.MLE()}, splits=cs.LearningCurve((3,), repeats=3))
+    found = evaluated(
+        table, estimators={"MLE": cs.MLE()}, splits=cs.classify.LearningCurve((3,), repeats=3)
+    )
     values = {cell.parts[0].measures["accuracy"] for cell in found.cells if cell.estimator == "MLE"}
     assert min(values) >= 0.7
 
@@ -219,31 +226,32 @@ def test_cut_points_are_found_in_each_training_set():
         table,
         structures={"mine": remember},
         estimators={"Dirichlet": cs.Dirichlet()},
-        discretize={"x": cs.MDLP("ill")},
+        discretize={"x": cs.data.MDLP("ill")},
     )
     assert len(set(cuts)) == 3
     assert len(found.cells) == 6
 
 
 def test_by_default_naive_bayes_and_trees_meet_what_suits_the_number_of_sources():
-    many = cs.cross_evaluate(TABLE, "ill", splits=cs.LearningCurve((30,), repeats=1))
+    many = cs.cross_evaluate(TABLE, "ill", splits=cs.classify.LearningCurve((30,), repeats=1))
     assert [estimator for structure, estimator in many.contestants if structure == "TAN"] == [
         *("pooled", "separate", "HDMCS", "HDC", "Calibrated")
     ]
     one = cs.read(patients(60).drop(columns="hospital"))
-    found = cs.cross_evaluate(one, "ill", splits=cs.LearningCurve((30,), repeats=1))
+    found = cs.cross_evaluate(one, "ill", splits=cs.classify.LearningCurve((30,), repeats=1))
     assert found.contestants[1:3] == (("naive Bayes", "Dirichlet"), ("naive Bayes", "HDC"))
     assert found.sources == ()
 
 
 def test_a_calibrated_chain_is_a_contestant():
     found = evaluated(
-        estimators={"LOO": cs.Calibrated()}, splits=cs.LearningCurve((60,), repeats=1)
+        estimators={"LOO": cs.classify.Calibrated()},
+        splits=cs.classify.LearningCurve((60,), repeats=1),
     )
-    split = cs.LearningCurve((60,), repeats=1).split(TABLE, "ill", 0)[0]
+    split = cs.classify.LearningCurve((60,), repeats=1).split(TABLE, "ill", 0)[0]
     train = TABLE.take(split.train)
-    net = cs.calibrated_chain(cs.naive_bayes(train, "ill"), train, "ill")
-    expected = cs.evaluate_network(net, TABLE.take(split.test), "ill")
+    net = cs.classify.calibrated_chain(cs.naive_bayes(train, "ill"), train, "ill")
+    expected = cs.classify.evaluate_network(net, TABLE.take(split.test), "ill")
     assert found.cells[2].parts[0].measures["brier"] == pytest.approx(expected.overall.brier)
 
 
@@ -341,7 +349,7 @@ def test_the_text_has_means_and_details():
 
 
 def test_the_text_of_a_curve_has_sizes():
-    text = str(evaluated(splits=cs.LearningCurve((20, 60), repeats=2)))
+    text = str(evaluated(splits=cs.classify.LearningCurve((20, 60), repeats=2)))
     assert "accuracy by rows to learn from\nstructure    estimator" in text
     assert "  20  " in text.replace("            ", "  ")
 
@@ -397,7 +405,10 @@ class Stopper:
             {"estimators": {"x": cs.HDMCS}},
             r"cross_evaluate: the estimator 'x' must be a choice such as cs\.Dirichlet\(\) or",
         ),
-        ({"estimators": {"x": cs.Calibrated}}, "the estimator 'x' must be a choice such as"),
+        (
+            {"estimators": {"x": cs.classify.Calibrated}},
+            "the estimator 'x' must be a choice such as",
+        ),
         ({"estimators": {"class prior": cs.MLE()}}, "'class prior' is evaluated anyway"),
         ({"estimators": [cs.MLE()]}, "estimators must be a mapping from names to choices"),
         ({"structures": cs.naive_bayes}, "structures must be a mapping from names to choices"),
@@ -405,7 +416,7 @@ class Stopper:
         ({"structures": {"x": "tan"}}, "structure must be a DAG, or a function"),
         ({"structures": {"x": cs.DAG([("rash", "fever")])}}, "a DAG in which 'ill' is a node"),
         ({"splits": 5}, "splits must be StratifiedFolds"),
-        ({"splits": cs.LeaveOneSourceOut}, "splits must be StratifiedFolds"),
+        ({"splits": cs.classify.LeaveOneSourceOut}, "splits must be StratifiedFolds"),
         ({"n_bins": 0}, "n_bins must be a whole number of at least 1"),
         ({"discretize": {"rash": 3}}, "'rash' needs EqualWidth, Quantiles, Cuts or MDLP"),
     ],

@@ -5,12 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import consilience as cs
-from consilience.classify import evaluate, evaluate_network
+from consilience.classify.measures import evaluate, evaluate_network
 from consilience.errors import DataError, InputError, UnknownNameError
 
 STATES = ("low", "middle", "high")

@@ -170,8 +170,8 @@ def test_numbers_that_say_the_same_thrice_are_shrunken():
     table = cs.read(frame, continuous=[f"x{k}" for k in range(4)])
     train, test = table.take(slice(0, 500)), table.take(slice(500, None))
     dag = cs.naive_bayes(train, "c")
-    plain = cs.evaluate_network(cs.fit(dag, train), test, "c").overall
-    found = cs.evaluate_network(calibrated_chain(dag, train, "c"), test, "c").overall
+    plain = cs.classify.evaluate_network(cs.fit(dag, train), test, "c").overall
+    found = cs.classify.evaluate_network(calibrated_chain(dag, train, "c"), test, "c").overall
     best = -np.log(1 / (1 + np.exp(-(0.8 * x - 0.32) * (2 * c - 1))))[500:].mean()
     assert plain.log_loss > best + 0.05
     assert found.log_loss < best + 0.02

@@ -296,7 +296,7 @@ def test_graphs_of_numbers_are_scored_by_bge(folder, tmp_path):
     passed("learn", tmp_path / "numbers.csv", *options)
     shown = passed("score", model, tmp_path / "numbers.csv", "--score", "bge", "--score", "bic")
     dag = cs.load(model).dag
-    assert f"{cs.score(dag, table, cs.BGe()):,.4f} of the graph" in shown
+    assert f"{cs.score(dag, table, cs.scores.BGe()):,.4f} of the graph" in shown
     assert f"{cs.score(dag, table, cs.BIC()):,.4f} of the graph" in shown
     message = refused("score", folder / "model.json", folder / "data.csv", "--score", "bge")
     assert "BGe judges continuous variables" in message

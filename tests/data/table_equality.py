@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.data import Table
+from consilience.data.table import Table
 
 
 def assert_same(one: Table, other: Table, *, cuts: bool = True) -> None:

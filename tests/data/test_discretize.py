@@ -7,11 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from table_equality import assert_same, labels_of
 
-from consilience.data import Variable
 from consilience.data.discretize import (
     MDLP,
     Cuts,
@@ -22,6 +20,7 @@ from consilience.data.discretize import (
 )
 from consilience.data.mdlp import mdl_cut_points
 from consilience.data.read import read
+from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError, UnknownNameError
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from table_equality import assert_same
 
-from consilience.data import Schema, Table, Variable
 from consilience.data.distinct import distinct
 from consilience.data.read import read
+from consilience.data.table import Table
+from consilience.data.variable import Schema, Variable
 
 
 def rows_of(table: Table) -> list[tuple[float, ...]]:

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from table_equality import assert_same
 
-from consilience.data import Schema, Variable
 from consilience.data.discretize import Quantiles
 from consilience.data.read import read
+from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError, UnknownNameError
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from table_equality import assert_same
 
-from consilience.data import Schema, Table, Variable
 from consilience.data.read import read
-from consilience.data.table import code_type
+from consilience.data.table import Table, code_type
+from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError, UnknownNameError
 
 

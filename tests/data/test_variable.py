@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from consilience.data import Schema, Variable
+from consilience.data.variable import Schema, Variable
 from consilience.errors import InputError, UnknownNameError
 
 

@@ -29,7 +29,7 @@ def test_rows_of_a_larger_size_begin_with_those_of_a_smaller_one(monkeypatch):
 
     def keep(table, *rest, **choices):
         seen.append(table)
-        return cs.influence_network(cs.DAG(nodes=list(rest[0])), table, *rest, **choices)
+        return cs.latent.influence_network(cs.DAG(nodes=list(rest[0])), table, *rest, **choices)
 
     monkeypatch.setattr(influence.cs, "influence", keep)
     for n_rows in (50, 100):

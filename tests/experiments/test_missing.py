@@ -53,7 +53,9 @@ def test_unknown_networks_are_refused(tmp_path):
 @pytest.mark.data
 def test_the_causes_of_gaps_at_random_have_none(data_dir):
     key = missing.Cell("asia", 200, "MAR", 0.3, 0)
-    table = cs.with_gaps(missing.truth("asia").sample(200, seed=1), missing.mechanism(key), seed=1)
+    table = cs.simulate.with_gaps(
+        missing.truth("asia").sample(200, seed=1), missing.mechanism(key), seed=1
+    )
     shares = table.missing["all"]
     assert {name for name, share in shares.items() if share == 0} == set(missing.CAUSES["asia"])
     assert abs(np.mean([s for s in shares.values() if s > 0]) - 0.3) < 0.06

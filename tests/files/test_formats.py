@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 from file_networks import assert_same, chain, family, networks
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
@@ -19,8 +18,7 @@ from consilience.errors import (
     ModelError,
     UnknownNameError,
 )
-from consilience.files import load, save
-from consilience.files.registry import FORMATS
+from consilience.files.registry import FORMATS, load, save
 from consilience.network.network import Network
 
 EXTENSIONS = sorted(FORMATS.keys() - {".xml"})

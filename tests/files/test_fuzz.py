@@ -20,8 +20,7 @@ from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import ConsilienceError
-from consilience.files import load
-from consilience.files.registry import FORMATS
+from consilience.files.registry import FORMATS, load
 from consilience.network.network import Network
 
 BUDGET = int(os.environ.get("CONSILIENCE_FUZZ", "300"))

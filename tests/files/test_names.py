@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from file_networks import NASTY, names
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.files.names import decoded, encoded, is_identifier
 

@@ -6,8 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from file_networks import assert_same, chain
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.data.variable import Variable

@@ -86,16 +86,19 @@ def rows(n_rows: int = 60, seed: int = 0) -> dict[str, np.ndarray]:
 
 GRAPH = cs.DAG.parse("[drug][age][dose|age:drug][ill|dose:drug]")
 WAYS = {
-    "conjugate": {"estimator": cs.Dirichlet(), "gaussian": cs.NormalInverseGamma()},
+    "conjugate": {"estimator": cs.Dirichlet(), "gaussian": cs.estimators.NormalInverseGamma()},
     "conjugate by source": {
         "estimator": cs.Separate(cs.Dirichlet()),
-        "gaussian": cs.Separate(cs.NormalInverseGamma(precision=2.0)),
+        "gaussian": cs.Separate(cs.estimators.NormalInverseGamma(precision=2.0)),
     },
-    "tied": {"gaussian": cs.HierarchicalGaussian(), "logistic": cs.HierarchicalLogistic()},
-    "logistic": {"logistic": cs.LogisticRegression()},
+    "tied": {
+        "gaussian": cs.estimators.HierarchicalGaussian(),
+        "logistic": cs.estimators.HierarchicalLogistic(),
+    },
+    "logistic": {"logistic": cs.estimators.LogisticRegression()},
     "logistic by source": {
         "estimator": cs.Separate(cs.MLE()),
-        "logistic": cs.Separate(cs.LogisticRegression()),
+        "logistic": cs.Separate(cs.estimators.LogisticRegression()),
     },
     "usual": {},
 }
@@ -145,8 +148,14 @@ def test_posteriors_of_collinear_parents_can_be_read_again() -> None:
     columns = rows() | {"twice": 2 * rows()["age"], "one": np.full(60, 1.5)}
     table = cs.read(columns, source="clinic", continuous=["one"])
     graph = cs.DAG.parse("[age][twice][one][drug][dose|age:twice:one:drug][ill|age:twice:one]")
-    for gaussian in (cs.HierarchicalGaussian(), cs.NormalInverseGamma(precision=1e-13)):
-        for logistic in (cs.LogisticRegression(0.0), cs.HierarchicalLogistic(0.0)):
+    for gaussian in (
+        cs.estimators.HierarchicalGaussian(),
+        cs.estimators.NormalInverseGamma(precision=1e-13),
+    ):
+        for logistic in (
+            cs.estimators.LogisticRegression(0.0),
+            cs.estimators.HierarchicalLogistic(0.0),
+        ):
             net = cs.fit(graph, table, gaussian=gaussian, logistic=logistic)
             assert_equal_posteriors(net, parse(write(net), "net.json"))
 

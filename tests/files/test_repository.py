@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from file_networks import assert_same
 
-from consilience.files import load
-from consilience.files.registry import FORMATS
+from consilience.files.registry import FORMATS, load
 
 COUNTS = {
     "asia.bif": (8, 8, 18, 2, 2),

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fusion_cases import gaussian_rows, slices
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.data.table import Table
@@ -43,7 +42,7 @@ def least_squares(table: Table, names):
 )
 def test_fusing_with_matrices_is_the_pooled_regression_for_any_slices(sizes, seed, shift):
     table = gaussian_rows(sum(sizes), np.random.default_rng(seed), shift=shift)
-    found = fused(table, sizes, cs.PrecisionMatrices(), LINE)
+    found = fused(table, sizes, cs.fusion.PrecisionMatrices(), LINE)
     beta, variance, _ = least_squares(table, ["x", "y"])
     # The intercept is that of lines through rows at ``shift``: it has the digits of their product.
     tolerance = 1e-10 * max(1.0, abs(shift))
@@ -54,14 +53,14 @@ def test_fusing_with_matrices_is_the_pooled_regression_for_any_slices(sizes, see
 
 def test_fusing_with_matrices_is_the_merged_fit_in_every_joint_state():
     table = gaussian_rows(300, np.random.default_rng(7))
-    found = fused(table, [3, 2, 95, 50, 150], cs.PrecisionMatrices())
+    found = fused(table, [3, 2, 95, 50, 150], cs.fusion.PrecisionMatrices())
     pooled = cs.fit(DAG, table)["z"]
     np.testing.assert_allclose(found.parameters, pooled.parameters, rtol=1e-10)
 
 
 def test_the_papers_weights_are_the_inverse_variances_of_each_coefficient():
     table = gaussian_rows(90, np.random.default_rng(3))
-    found = fused(table, [40, 50], cs.InverseVariance(), LINE)
+    found = fused(table, [40, 50], cs.fusion.InverseVariance(), LINE)
     betas, weights = [], []
     for rows in slices(table, [40, 50]).values():
         centered = {name: rows.column(name) - table.column(name).mean() for name in ("x", "y")} | {
@@ -84,8 +83,8 @@ def test_the_papers_weights_agree_with_the_pooled_regression_within_monte_carlo_
         table = gaussian_rows(400, np.random.default_rng(seed))
         table = table.take(table.column("w") == 0)
         sizes = [table.n_rows // 5] * 5
-        by_coefficient = fused(table, sizes, cs.InverseVariance(), LINE)
-        pooled = fused(table, sizes, cs.PrecisionMatrices(), LINE)
+        by_coefficient = fused(table, sizes, cs.fusion.InverseVariance(), LINE)
+        pooled = fused(table, sizes, cs.fusion.PrecisionMatrices(), LINE)
         one, two = (f.parameters[..., :-1] for f in (by_coefficient, pooled))
         differences.append(one - two)
         errors.append([one - truth, two - truth])
@@ -99,15 +98,15 @@ def test_the_papers_weights_agree_with_the_pooled_regression_within_monte_carlo_
 
 def test_a_source_with_too_few_rows_has_no_say_by_coefficient():
     table = gaussian_rows(103, np.random.default_rng(2))
-    with_three = fused(table, [50, 50, 3], cs.InverseVariance(), LINE)
-    without = fused(table, [50, 50], cs.InverseVariance(), LINE)
+    with_three = fused(table, [50, 50, 3], cs.fusion.InverseVariance(), LINE)
+    without = fused(table, [50, 50], cs.fusion.InverseVariance(), LINE)
     np.testing.assert_allclose(with_three.sd, without.sd)
     np.testing.assert_allclose(with_three.coefficients, without.coefficients, rtol=1e-8)
 
 
 def test_where_no_source_has_enough_rows_they_are_merged():
     table = gaussian_rows(60, np.random.default_rng(4))
-    found = fused(table, [3] * 20, cs.InverseVariance(), LINE)
+    found = fused(table, [3] * 20, cs.fusion.InverseVariance(), LINE)
     beta, _, _ = least_squares(table, ["x", "y"])
     np.testing.assert_allclose(found.coefficients, beta[1:], rtol=1e-9)
 
@@ -115,7 +114,7 @@ def test_where_no_source_has_enough_rows_they_are_merged():
 def test_too_few_rows_in_all_sources_are_an_error():
     table = gaussian_rows(3, np.random.default_rng(4))
     with pytest.raises(ValueError, match="'z' has 3 complete rows in all sources together"):
-        fused(table, [1, 2], cs.PrecisionMatrices(), LINE)
+        fused(table, [1, 2], cs.fusion.PrecisionMatrices(), LINE)
 
 
 def test_an_exact_relation_gives_no_infinite_weights():
@@ -124,7 +123,7 @@ def test_an_exact_relation_gives_no_infinite_weights():
     table = Table(
         gaussian_rows(40, rng).select(["x", "y", "z"]).schema, {"x": x, "y": y, "z": 2 * x - y + 1}
     )
-    for choice in (cs.InverseVariance(), cs.PrecisionMatrices()):
+    for choice in (cs.fusion.InverseVariance(), cs.fusion.PrecisionMatrices()):
         found = fused(table, [20, 20], choice, LINE)
         np.testing.assert_allclose(found.coefficients, [2, -1])
         assert float(found.sd) == pytest.approx(0, abs=1e-6)
@@ -137,7 +136,7 @@ def test_collinear_parents_give_the_fit_of_smallest_norm():
     table = Table(
         gaussian_rows(60, rng).select(["x", "y", "z"]).schema, {"x": x, "y": 2 * x, "z": x + noise}
     )
-    found = fused(table, [30, 30], cs.PrecisionMatrices(), LINE)
+    found = fused(table, [30, 30], cs.fusion.PrecisionMatrices(), LINE)
     pooled = cs.fit(LINE, table)["z"]
     np.testing.assert_allclose(found.parameters, pooled.parameters, rtol=1e-9)
 
@@ -145,7 +144,7 @@ def test_collinear_parents_give_the_fit_of_smallest_norm():
 def test_tables_are_merged_or_weighted_by_the_inverse_of_their_posterior_variances():
     net = cs.random_network(cs.DAG([("a", "b")]), n_states=3, seed=2)
     tables = {"s": net.sample(40, seed=1), "t": net.sample(90, seed=2)}
-    merged = one_family(tables, cs.PrecisionMatrices(), net.dag, "b")
+    merged = one_family(tables, cs.fusion.PrecisionMatrices(), net.dag, "b")
     both = cs.fit(
         net.dag,
         cs.read({k: t.to_frame() for k, t in tables.items()}, schema=net.variables),
@@ -156,5 +155,5 @@ def test_tables_are_merged_or_weighted_by_the_inverse_of_their_posterior_varianc
     weights = [1 / one.posterior.variance() for one in local]
     mean = np.average([one.table for one in local], axis=0, weights=weights)
     expected = mean / mean.sum(axis=1, keepdims=True)
-    found = one_family(tables, cs.InverseVariance(), net.dag, "b")
+    found = one_family(tables, cs.fusion.InverseVariance(), net.dag, "b")
     np.testing.assert_allclose(found.table, expected)

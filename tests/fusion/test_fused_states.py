@@ -65,18 +65,18 @@ def test_networks_with_other_states_are_refused_by_name() -> None:
 @pytest.mark.parametrize("weights", [{"a": 999, "b": 1}, None], ids=["small weight", "equal"])
 def test_a_logarithmic_pool_excludes_what_one_source_excludes(weights) -> None:
     nets = {"a": coin(0.5, 0.5), "b": coin(0.0, 1.0)}
-    fused = cs.fuse(nets, weights=weights, parameters=cs.LogarithmicPool())
+    fused = cs.fuse(nets, weights=weights, parameters=cs.fusion.LogarithmicPool())
     assert fused.network["ill"].table.tolist() == [0.0, 1.0]
 
 
 def test_a_logarithmic_pool_with_nothing_left_is_refused() -> None:
     with pytest.raises(ModelError, match="every state of 'ill' is excluded"):
-        cs.fuse([coin(1.0, 0.0), coin(0.0, 1.0)], parameters=cs.LogarithmicPool())
+        cs.fuse([coin(1.0, 0.0), coin(0.0, 1.0)], parameters=cs.fusion.LogarithmicPool())
 
 
 def test_classes_of_mixed_networks_vote_for_what_the_networks_can_have() -> None:
     net = cs.Network.of([mixed(ILL)["ill"], mixed(ILL)["bp"]])
-    assert cs.fuse([net, net], votes=cs.ClassVotes()).dag.arcs == (("ill", "bp"),)
+    assert cs.fuse([net, net], votes=cs.fusion.ClassVotes()).dag.arcs == (("ill", "bp"),)
 
 
 def test_fractional_weights_are_no_gaps() -> None:

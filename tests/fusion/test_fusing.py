@@ -14,11 +14,11 @@ from consilience.fusion.tables import pooled_table
 NET = cs.random_network(cs.DAG.parse("[a][b|a][c|b][d|b:c]"), n_states=2, seed=11)
 fuse = partial(cs.fuse, search=cs.HillClimb(restarts=0))
 POOLS = [
-    cs.LinearPool(),
-    cs.LogarithmicPool(),
-    cs.DemocraticPool(),
-    cs.InverseVariance(),
-    cs.PrecisionMatrices(),
+    cs.fusion.LinearPool(),
+    cs.fusion.LogarithmicPool(),
+    cs.fusion.DemocraticPool(),
+    cs.fusion.InverseVariance(),
+    cs.fusion.PrecisionMatrices(),
 ]
 
 
@@ -60,7 +60,7 @@ def test_parameters_come_from_the_merged_counts_by_any_estimator():
     pooled = fuse(tables)
     plain = Table(Schema(rows.variables), rows.columns)
     assert_close(pooled.network, cs.fit(pooled.dag, plain))
-    tied = fuse(tables, parameters=cs.Merged(cs.HDMCS(s=2)))
+    tied = fuse(tables, parameters=cs.fusion.Merged(cs.HDMCS(s=2)))
     assert_close(tied.network, cs.fit(tied.dag, rows, cs.HDMCS(s=2)))
 
 
@@ -89,7 +89,7 @@ def test_a_network_with_another_family_is_asked_for_the_conditional():
     turned = cs.DAG.parse("[d][c|d][b|c:d][a|b]")
     rows = NET.sample(50_000, seed=5)
     nets = {"one": cs.fit(NET.dag, rows), "two": cs.fit(turned, rows), "three": NET}
-    fused = fuse(nets, threshold=2, parameters=cs.LinearPool())
+    fused = fuse(nets, threshold=2, parameters=cs.fusion.LinearPool())
     assert fused.dag == NET.dag
     own = nets["two"].query(["b", "c", "d"]).values
     conditional = own / own.sum(axis=-1, keepdims=True)
@@ -114,7 +114,7 @@ def test_graphs_alone_give_a_graph_alone():
     assert fused.threshold == 5
     assert fused.rule == "Majority()"
     with pytest.raises(ValueError, match="source '1' is a graph without parameters"):
-        fuse(paper_sources(), parameters=cs.LinearPool())
+        fuse(paper_sources(), parameters=cs.fusion.LinearPool())
 
 
 def test_the_source_of_a_network_does_not_vote():
@@ -227,7 +227,7 @@ def test_choices_are_values_not_names(argument):
 
 
 def test_rows_are_needed_where_rows_are_merged():
-    for choice in (cs.Merged(), cs.PrecisionMatrices()):
+    for choice in (cs.fusion.Merged(), cs.fusion.PrecisionMatrices()):
         with pytest.raises(ValueError, match=r"source 'source 1' has no rows.*LinearPool"):
             fuse([NET, NET], parameters=choice)
 
@@ -239,9 +239,9 @@ def test_required_and_forbidden_arcs_hold_in_every_source():
 
 
 def test_classes_do_not_vote_for_forbidden_directions():
-    both = fuse(sources(), votes=cs.ClassVotes(), threshold=1)
+    both = fuse(sources(), votes=cs.fusion.ClassVotes(), threshold=1)
     start, end = next(arc for arc in both.votes.arcs if both.votes[arc[::-1]] == 4)
-    one = fuse(sources(), votes=cs.ClassVotes(), forbid=[(start, end)], threshold=1)
+    one = fuse(sources(), votes=cs.fusion.ClassVotes(), forbid=[(start, end)], threshold=1)
     assert one.votes[start, end] == 0
     assert one.votes[end, start] == 4
 

@@ -11,7 +11,12 @@ from consilience.fusion.choosing import choose
 from consilience.fusion.tables import pooled_table
 
 NORMAL = cs.DAG.parse("[x][y|x][z|x:y]")
-POOLS = [cs.LinearPool(), cs.LogarithmicPool(), cs.DemocraticPool(), cs.InverseVariance()]
+POOLS = [
+    cs.fusion.LinearPool(),
+    cs.fusion.LogarithmicPool(),
+    cs.fusion.DemocraticPool(),
+    cs.fusion.InverseVariance(),
+]
 
 
 def normal_network(seed=1):
@@ -41,7 +46,7 @@ def distances(data_dir):
         tables = {f"s{k}": net.sample(50, seed=rng) for k in range(8)}
         fused = cs.fuse(tables, search=climb)
         rows = pooled_table(tables)
-        papers = best_of(fused.votes, cs.RowByRow(), rows)
+        papers = best_of(fused.votes, cs.fusion.RowByRow(), rows)
         single = np.mean([cs.shd(dag, TRUE) for dag in fused.sources.values()])
         found.append([single, cs.shd(fused.dag, TRUE), cs.shd(papers, TRUE)])
     return np.array(found).T
@@ -49,7 +54,7 @@ def distances(data_dir):
 
 def best_of(votes, order, rows):
     """The graph of the best threshold in an order."""
-    level = cs.BestScore().threshold(votes, lambda t: choose(votes, t, order)[0], rows)
+    level = cs.fusion.BestScore().threshold(votes, lambda t: choose(votes, t, order)[0], rows)
     return choose(votes, level, order)[0]
 
 
@@ -77,7 +82,8 @@ def test_matrices_give_the_pooled_fit_of_the_fused_graph(data_dir):
     net = gaussian_test(data_dir)
     tables = {f"s{k}": net.sample(50, seed=k) for k in range(8)}
     merged, matrices = (
-        cs.fuse(tables, parameters=choice) for choice in (cs.Merged(), cs.PrecisionMatrices())
+        cs.fuse(tables, parameters=choice)
+        for choice in (cs.fusion.Merged(), cs.fusion.PrecisionMatrices())
     )
     assert merged.dag == matrices.dag
     for node in merged.dag.nodes:
@@ -85,7 +91,7 @@ def test_matrices_give_the_pooled_fit_of_the_fused_graph(data_dir):
         np.testing.assert_allclose(two.parameters, one.parameters, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("pool", [*POOLS, cs.PrecisionMatrices()], ids=repr)
+@pytest.mark.parametrize("pool", [*POOLS, cs.fusion.PrecisionMatrices()], ids=repr)
 def test_mixed_tables_are_fused(pool):
     table = gaussian_rows(9000, np.random.default_rng(2))
     parts = slices(table, [3000] * 3)
@@ -99,7 +105,7 @@ def test_mixed_tables_are_fused(pool):
 
 def test_classes_do_not_vote_for_discrete_children_of_continuous_parents():
     parts = slices(gaussian_rows(3000, np.random.default_rng(2)), [1000] * 3)
-    fused = cs.fuse(parts, votes=cs.ClassVotes(), threshold=1)
+    fused = cs.fuse(parts, votes=cs.fusion.ClassVotes(), threshold=1)
     assert not any(end == "w" for _, end in fused.votes.by_arc)
 
 
@@ -116,7 +122,7 @@ def test_a_normal_network_with_another_family_is_asked_for_the_regression():
     net = normal_network()
     rows = net.sample(200, seed=3)
     turned = cs.fit(cs.DAG.parse("[z][y|z][x|y:z]"), rows)
-    fused = cs.fuse({"a": net, "b": net, "c": turned}, parameters=cs.LinearPool())
+    fused = cs.fuse({"a": net, "b": net, "c": turned}, parameters=cs.fusion.LinearPool())
     mean, spread = (getattr(turned.query(["x", "y", "z"]), name) for name in ("mean", "covariance"))
     slopes = np.linalg.solve(spread[:2, :2], spread[:2, 2])
     expected = (2 * net["z"].coefficients + slopes) / 3
@@ -170,7 +176,7 @@ def test_held_out_weights_see_a_continuous_source_that_diverges():
     odd = dict(parts["s2"].columns)
     odd["z"] = -odd["z"]
     parts["s2"] = Table(parts["s2"].schema, odd)
-    weights = cs.fuse(parts, weights=cs.HeldOutWeights()).weights
+    weights = cs.fuse(parts, weights=cs.fusion.HeldOutWeights()).weights
     assert weights["s2"] < 0.5 * min(weights["s0"], weights["s1"])
 
 
@@ -193,7 +199,7 @@ def logistic_rows(n_rows, seed):
     )
 
 
-@pytest.mark.parametrize("pool", [None, *POOLS, cs.PrecisionMatrices()], ids=repr)
+@pytest.mark.parametrize("pool", [None, *POOLS, cs.fusion.PrecisionMatrices()], ids=repr)
 def test_logistic_nodes_are_fused(pool):
     tables = {f"s{k}": logistic_rows(2000, k) for k in range(3)}
     fused = cs.fuse(

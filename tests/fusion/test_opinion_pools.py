@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.data.variable import Variable
@@ -12,7 +11,7 @@ from consilience.fusion.families import Opinion
 
 X, Z = Variable("x", ("a", "b", "c")), Variable("z", ("u", "v"))
 DOSE, EFFECT = Variable("dose"), Variable("effect")
-POOLS = [cs.LinearPool(), cs.LogarithmicPool(), cs.DemocraticPool()]
+POOLS = [cs.fusion.LinearPool(), cs.fusion.LogarithmicPool(), cs.fusion.DemocraticPool()]
 
 
 def said(table, known=None):
@@ -39,7 +38,7 @@ def test_the_linear_pool_is_the_weighted_mean(drawn):
     opinions, rng = drawn
     weights = rng.uniform(0.1, 1, len(opinions))
     expected = np.average([op.distribution.table for op in opinions], axis=0, weights=weights)
-    np.testing.assert_allclose(cs.LinearPool().pool(opinions, weights).table, expected)
+    np.testing.assert_allclose(cs.fusion.LinearPool().pool(opinions, weights).table, expected)
 
 
 @given(tables())
@@ -51,7 +50,7 @@ def test_the_logarithmic_pool_is_the_normalised_product_of_powers(drawn):
         [op.distribution.table**w for op, w in zip(opinions, powers, strict=True)], axis=0
     )
     expected = product / product.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(cs.LogarithmicPool().pool(opinions, weights).table, expected)
+    np.testing.assert_allclose(cs.fusion.LogarithmicPool().pool(opinions, weights).table, expected)
 
 
 @pytest.mark.parametrize("pool", POOLS, ids=repr)
@@ -65,17 +64,19 @@ def test_the_majority_outvotes_a_source_that_is_far_off_in_each_parent_state():
     near = [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]
     other = [[0.52, 0.28, 0.2], [0.8, 0.1, 0.1]]
     far = [[0.0, 0.1, 0.9], [0.12, 0.1, 0.78]]
-    found = cs.DemocraticPool(within=0.1).pool([said(near), said(other), said(far)], np.ones(3))
+    found = cs.fusion.DemocraticPool(within=0.1).pool(
+        [said(near), said(other), said(far)], np.ones(3)
+    )
     expected = [[0.51, 0.29, 0.2], [0.11, 0.1, 0.79]]
     np.testing.assert_allclose(found.table, expected)
 
 
 def test_a_wide_cluster_is_the_linear_pool_and_tied_clusters_are_pooled_together():
     opinions = [said([[0.8, 0.1, 0.1]] * 2), said([[0.1, 0.1, 0.8]] * 2)]
-    linear = cs.LinearPool().pool(opinions, np.ones(2)).table
+    linear = cs.fusion.LinearPool().pool(opinions, np.ones(2)).table
     for within in (0.05, 0.99):
         np.testing.assert_allclose(
-            cs.DemocraticPool(within).pool(opinions, np.ones(2)).table, linear
+            cs.fusion.DemocraticPool(within).pool(opinions, np.ones(2)).table, linear
         )
 
 
@@ -89,7 +90,7 @@ def test_a_source_has_no_say_about_parent_states_it_has_not_seen(pool):
 
 
 def test_a_state_that_one_source_excludes_is_excluded_by_the_logarithmic_pool():
-    found = cs.LogarithmicPool().pool(
+    found = cs.fusion.LogarithmicPool().pool(
         [said([[0.0, 0.5, 0.5]] * 2), said([[0.9, 0.05, 0.05]] * 2)], np.ones(2)
     )
     np.testing.assert_allclose(found.table, [[0, 0.5, 0.5]] * 2, atol=1e-100)
@@ -97,7 +98,7 @@ def test_a_state_that_one_source_excludes_is_excluded_by_the_logarithmic_pool():
 
 def test_the_logarithmic_pool_of_lines_is_the_normal_of_the_product_of_densities():
     one, two, weights = line(1.0, 2.0, 0.5), line(2.0, 1.0, 1.5), np.array([0.25, 0.75])
-    found = cs.LogarithmicPool().pool([one, two], weights)
+    found = cs.fusion.LogarithmicPool().pool([one, two], weights)
     grid = np.linspace(-20, 20, 40_001)
     for z in (-1.0, 0.7):
         logs = sum(
@@ -119,7 +120,7 @@ def test_the_logarithmic_pool_of_lines_is_the_normal_of_the_product_of_densities
 
 def test_the_linear_pool_of_lines_has_the_mean_and_the_average_variance_of_the_mixture():
     one, two = line(1.0, 2.0, 0.5, mean=3.0, variance=4.0), line(2.0, 1.0, 1.5, 3.0, 4.0)
-    found = cs.LinearPool().pool([one, two], np.array([1.0, 3.0]))
+    found = cs.fusion.LinearPool().pool([one, two], np.array([1.0, 3.0]))
     assert float(found.intercept) == pytest.approx(1.75)
     assert float(found.coefficients[0]) == pytest.approx(1.25)
     z = 3 + 2 * np.random.default_rng(1).standard_normal(400_000)
@@ -130,7 +131,7 @@ def test_the_linear_pool_of_lines_has_the_mean_and_the_average_variance_of_the_m
 
 def test_the_democratic_pool_of_lines_leaves_out_the_one_that_is_far_off():
     near = [line(1.0, 2.0, 1.0), line(1.02, 1.98, 1.01)]
-    found = cs.DemocraticPool(within=0.1).pool([*near, line(9.0, -2.0, 1.0)], np.ones(3))
+    found = cs.fusion.DemocraticPool(within=0.1).pool([*near, line(9.0, -2.0, 1.0)], np.ones(3))
     assert float(found.intercept) == pytest.approx(1.01)
     assert float(found.coefficients[0]) == pytest.approx(1.99)
 
@@ -155,4 +156,4 @@ def test_logistic_nodes_are_pooled_by_the_mean_of_their_coefficients(pool):
 @pytest.mark.parametrize("within", [0, 1, -0.5])
 def test_how_far_a_cluster_may_reach_lies_between_zero_and_one(within):
     with pytest.raises(ValueError, match="DemocraticPool: within must be"):
-        cs.DemocraticPool(within)
+        cs.fusion.DemocraticPool(within)

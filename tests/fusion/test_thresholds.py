@@ -13,15 +13,15 @@ ARC, NONE = cs.DAG([("a", "b")]), cs.DAG(nodes=["a", "b"])
 
 @pytest.mark.parametrize(("n_sources", "expected"), [(2, 2), (3, 2), (7, 4), (8, 5)])
 def test_a_majority_is_more_than_half(n_sources, expected):
-    assert cs.Majority().threshold(votes_of([ARC] * n_sources)) == expected
+    assert cs.fusion.Majority().threshold(votes_of([ARC] * n_sources)) == expected
 
 
 def test_a_majority_of_weighted_votes_is_the_lowest_level_above_half():
     weights = {"s0": 1.6, "s1": 1.0, "s2": 0.4}
     votes = votes_of([ARC, cs.DAG([("b", "a")]), NONE], weights=weights)
-    assert cs.Majority().threshold(votes) == pytest.approx(1.6)
+    assert cs.fusion.Majority().threshold(votes) == pytest.approx(1.6)
     weights = {"s0": 1.4, "s1": 1.4, "s2": 1.2}
-    assert cs.Majority().threshold(votes_of([ARC, NONE, NONE], weights=weights)) == 3.0
+    assert cs.fusion.Majority().threshold(votes_of([ARC, NONE, NONE], weights=weights)) == 3.0
 
 
 def family_scores(dag, rows, score):
@@ -32,16 +32,18 @@ def family_scores(dag, rows, score):
 def test_the_best_score_is_that_of_the_best_graph_of_all_thresholds(shared):
     truth = cs.random_network(cs.DAG.parse("[a][b|a][c|b][d|b:c]"), n_states=2, seed=5)
     tables = {f"s{k}": truth.sample(80, seed=k) for k in range(5)}
-    fused = cs.fuse(tables, threshold=cs.BestScore(cs.AIC(), shared), search=cs.HillClimb(0, 0))
+    fused = cs.fuse(
+        tables, threshold=cs.fusion.BestScore(cs.AIC(), shared), search=cs.HillClimb(0, 0)
+    )
     rows = pooled_table(tables)
 
     def judged(dag):
         together = family_scores(dag, rows, cs.AIC())
-        apart = family_scores(dag, rows, cs.PerSource(cs.AIC()))
+        apart = family_scores(dag, rows, cs.scores.PerSource(cs.AIC()))
         return (together if shared else np.maximum(together, apart)).sum()
 
-    graphs = [choose(fused.votes, t, cs.StrongestFirst())[0] for t in range(1, 6)]
-    reached = choose(fused.votes, fused.threshold, cs.StrongestFirst())[0]
+    graphs = [choose(fused.votes, t, cs.fusion.StrongestFirst())[0] for t in range(1, 6)]
+    reached = choose(fused.votes, fused.threshold, cs.fusion.StrongestFirst())[0]
     assert judged(reached) == pytest.approx(max(map(judged, graphs)))
     assert reached == fused.dag
 
@@ -56,15 +58,15 @@ def test_sources_that_differ_do_not_make_dense_graphs_score_best():
     rows = pooled_table(tables)
 
     def graph_at(level):
-        return choose(votes, level, cs.StrongestFirst())[0]
+        return choose(votes, level, cs.fusion.StrongestFirst())[0]
 
-    assert cs.BestScore(shared=True).threshold(votes, graph_at, rows) == 1  # x -> y enters
-    assert cs.BestScore().threshold(votes, graph_at, rows) == 4
+    assert cs.fusion.BestScore(shared=True).threshold(votes, graph_at, rows) == 1  # x -> y enters
+    assert cs.fusion.BestScore().threshold(votes, graph_at, rows) == 4
 
 
 def test_a_score_that_keeps_the_sources_apart_is_taken_as_it_is():
     rows = {"a": list("xxyy") * 10, "b": list("xxyy") * 10}
-    fused = cs.fuse({"s": rows, "t": rows}, threshold=cs.BestScore(cs.BHD()))
+    fused = cs.fuse({"s": rows, "t": rows}, threshold=cs.fusion.BestScore(cs.BHD()))
     assert fused.rule.startswith("BestScore(score=BHD(")
     assert len(fused.dag.arcs) == 1
 
@@ -78,7 +80,7 @@ def test_of_equally_good_thresholds_the_highest_is_taken():
 
 def test_graphs_alone_cannot_be_scored():
     with pytest.raises(ValueError, match=r"BestScore: the graphs cannot be scored.*Majority"):
-        cs.fuse([ARC, ARC], threshold=cs.BestScore())
+        cs.fuse([ARC, ARC], threshold=cs.fusion.BestScore())
 
 
 def test_a_threshold_beyond_the_sources_is_refused():
@@ -90,7 +92,7 @@ def test_a_threshold_beyond_the_sources_is_refused():
 
 def test_a_score_must_be_a_score():
     with pytest.raises(ValueError, match="BestScore: score must be a choice"):
-        cs.BestScore(score="bic")
+        cs.fusion.BestScore(score="bic")
 
 
 def test_a_vote_without_arcs_has_a_threshold_all_the_same():

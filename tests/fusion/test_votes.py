@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fusion_cases import NAMES, TRUE, paper_sources, votes_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.fusion.choosing import choose
@@ -28,7 +27,7 @@ def test_the_67_votes_of_the_paper_have_its_numbers_for_each_source():
     assert [each.fn for each in found] == [0, 1, 0, 1, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("order", [cs.RowByRow(), cs.StrongestFirst()], ids=repr)
+@pytest.mark.parametrize("order", [cs.fusion.RowByRow(), cs.fusion.StrongestFirst()], ids=repr)
 def test_the_67_votes_give_table_1_of_the_paper(order):
     votes = votes_of(paper_sources())
     graphs = [choose(votes, threshold, order)[0] for threshold in range(1, 9)]
@@ -59,7 +58,7 @@ def test_a_source_that_lacks_a_variable_abstains():
 
 def test_classes_vote_for_both_directions_of_an_edge():
     chain, collider = cs.DAG.parse("[a][b|a][c|b]"), cs.DAG.parse("[a][c][b|a:c]")
-    votes = votes_of([chain, collider], ballots=cs.ClassVotes(undirected=0.5))
+    votes = votes_of([chain, collider], ballots=cs.fusion.ClassVotes(undirected=0.5))
     assert votes["a", "b"] == 1.5
     assert votes["b", "a"] == 0.5
     assert votes["c", "b"] == 1.5
@@ -67,14 +66,14 @@ def test_classes_vote_for_both_directions_of_an_edge():
 
 def test_equivalent_graphs_vote_alike_on_classes():
     one, other = cs.DAG.parse("[a][b|a][c|b]"), cs.DAG.parse("[c][b|c][a|b]")
-    for ballots in (cs.ClassVotes(), cs.ClassVotes(0.5)):
+    for ballots in (cs.fusion.ClassVotes(), cs.fusion.ClassVotes(0.5)):
         assert ballots.ballot(one).items() == ballots.ballot(other).items()
 
 
 def test_forbidden_arcs_get_no_votes_of_equivalent_graphs_but_those_of_graphs_that_have_them():
     voters = [Voter("s", cs.DAG([("a", "b")])), Voter("t", cs.DAG([("b", "a")]))]
     weights = {"s": 1.0, "t": 1.0}
-    votes = count_votes(voters, cs.ClassVotes(), weights, forbidden={("b", "a")})
+    votes = count_votes(voters, cs.fusion.ClassVotes(), weights, forbidden={("b", "a")})
     assert votes.voters(("b", "a")) == ("t",)
     assert votes.voters(("a", "b")) == ("s", "t")
 
@@ -82,7 +81,7 @@ def test_forbidden_arcs_get_no_votes_of_equivalent_graphs_but_those_of_graphs_th
 def test_arcs_count_with_their_strength():
     dag = cs.DAG([("a", "b")])
     voters = [Voter("s", dag, gains={("a", "b"): 0.0}), Voter("t", dag, gains={("a", "b"): 50.0})]
-    votes = count_votes(voters, cs.ArcVotes(), {"s": 1.0, "t": 1.0}, by_strength=True)
+    votes = count_votes(voters, cs.fusion.ArcVotes(), {"s": 1.0, "t": 1.0}, by_strength=True)
     assert votes["a", "b"] == pytest.approx(1.5)
     assert votes.gains["a", "b"] == 50
 
@@ -112,4 +111,4 @@ def test_an_unknown_node_is_named():
 @pytest.mark.parametrize("value", [0, 2, -1])
 def test_an_undirected_edge_gives_at_most_one_vote(value):
     with pytest.raises(ValueError, match="ClassVotes: undirected must be"):
-        cs.ClassVotes(undirected=value)
+        cs.fusion.ClassVotes(undirected=value)

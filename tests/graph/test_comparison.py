@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from graph_oracles import colliders, dags, skeleton
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from consilience.errors import GraphError
 from consilience.graph import CPDAG, DAG, Confusion, confusion, shd, shd_dags, v_structures

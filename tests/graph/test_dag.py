@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 from graph_oracles import FOUR, dags
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import DAG, random_dag

@@ -5,8 +5,7 @@ from itertools import product
 
 import pytest
 from graph_oracles import FOUR, dags
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import CPDAG, DAG, meek_closure, orient

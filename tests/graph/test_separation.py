@@ -11,8 +11,7 @@ from graph_oracles import (
     is_separated_by_paths,
     subsets,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import DAG

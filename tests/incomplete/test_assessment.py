@@ -14,7 +14,7 @@ NET = cs.random_network(DAG, n_states={"a": 2, "b": 3, "c": 2, "d": 2}, total=4,
 
 
 def cut(mechanism, seed, n_rows=400):
-    return cs.with_gaps(NET.sample(n_rows, seed=seed), mechanism, seed=seed)
+    return cs.simulate.with_gaps(NET.sample(n_rows, seed=seed), mechanism, seed=seed)
 
 
 def test_g_is_the_likelihood_ratio_of_a_table_of_two_rows():
@@ -22,7 +22,7 @@ def test_g_is_the_likelihood_ratio_of_a_table_of_two_rows():
     y = [s for s, n in zip("uvw", known, strict=True) for _ in range(n)]
     y += [s for s, n in zip("uvw", lost, strict=True) for _ in range(n)]
     x = ["s"] * sum(known) + [None] * sum(lost)
-    [test] = cs.assess_gaps(cs.read({"x": x, "y": y})).tests
+    [test] = cs.gaps.assess_gaps(cs.read({"x": x, "y": y})).tests
     table = np.array([known, lost])
     plain = chi2_contingency(table, correction=False, lambda_="log-likelihood")
     n = table.sum()
@@ -36,9 +36,9 @@ def test_g_is_the_likelihood_ratio_of_a_table_of_two_rows():
 def test_rare_states_are_taken_together_and_too_few_rows_tell_nothing():
     y = ["u"] * 40 + ["v"] * 40 + ["w", "z"]
     x = (["s"] * 20 + [None] * 20) * 2 + ["s", None]
-    [test] = cs.assess_gaps(cs.read({"x": x, "y": y})).tests
+    [test] = cs.gaps.assess_gaps(cs.read({"x": x, "y": y})).tests
     assert test.degrees_of_freedom == 1
-    [small] = cs.assess_gaps(cs.read({"x": ["s", None, "s"], "y": ["u", "v", "v"]})).tests
+    [small] = cs.gaps.assess_gaps(cs.read({"x": ["s", None, "s"], "y": ["u", "v", "v"]})).tests
     assert (small.degrees_of_freedom, small.p_value, small.adjusted) == (0, 1.0, 1.0)
 
 
@@ -47,14 +47,14 @@ def test_sources_are_strata_and_a_suspect():
         "p": {"x": ["s"] * 45 + [None] * 5, "y": ["u"] * 25 + ["v"] * 25},
         "q": {"x": [None] * 50, "y": ["v"] * 50},
     }
-    found = cs.assess_gaps(cs.read(frames, source="F"))
+    found = cs.gaps.assess_gaps(cs.read(frames, source="F"))
     by = {test.against: test for test in found.tests}
     assert by["F"].p_value < 1e-6
     assert by["y"].degrees_of_freedom == 0  # q has no row with x: it says nothing within sources
 
 
 def test_p_values_are_corrected_by_holm():
-    found = cs.assess_gaps(cut(cs.MAR(0.3, causes=["a"]), 1))
+    found = cs.gaps.assess_gaps(cut(cs.simulate.MAR(0.3, causes=["a"]), 1))
     told = [test for test in found.tests if test.degrees_of_freedom]
     plain = [test.p_value for test in told]
     assert plain == sorted(plain)
@@ -68,8 +68,8 @@ def test_p_values_are_corrected_by_holm():
 def test_it_is_calibrated_when_gaps_fall_completely_at_random(has_network):
     p_values, n_rejected = [], 0
     for seed in range(120):
-        table = cut(cs.MCAR(0.25), seed)
-        found = cs.assess_gaps(table, NET if has_network else None)
+        table = cut(cs.simulate.MCAR(0.25), seed)
+        found = cs.gaps.assess_gaps(table, NET if has_network else None)
         n_rejected += not found.is_mcar
         wanted = [t for t in found.tests if (t.against == NETWORK) == has_network]
         p_values.append(wanted[seed % len(wanted)].p_value)
@@ -78,33 +78,35 @@ def test_it_is_calibrated_when_gaps_fall_completely_at_random(has_network):
 
 
 def test_gaps_that_come_together_are_no_evidence_against_mcar():
-    first = cs.missingness_network(NET, cs.MCAR(0.3, columns=["b"]))
+    first = cs.simulate.missingness_network(NET, cs.simulate.MCAR(0.3, columns=["b"]))
     same = cs.Categorical(
         cs.Variable("M_d", ("observed", "missing")), (first.variables["M_b"],), np.eye(2)
     )
     both = cs.Network.of([*first.distributions.values(), same])
-    n_rejected = sum(not cs.assess_gaps(cut(both, seed), NET).is_mcar for seed in range(60))
+    n_rejected = sum(not cs.gaps.assess_gaps(cut(both, seed), NET).is_mcar for seed in range(60))
     assert n_rejected <= 8
 
 
 def test_a_network_that_was_fitted_to_the_rows_keeps_the_calibration():
     p_values = []
     for seed in range(60):
-        table = cut(cs.MCAR(0.25), seed)
-        found = cs.assess_gaps(table, cs.fit(DAG, table, cs.Dirichlet()))
+        table = cut(cs.simulate.MCAR(0.25), seed)
+        found = cs.gaps.assess_gaps(table, cs.fit(DAG, table, cs.Dirichlet()))
         p_values += [test.p_value for test in found.tests if test.against == NETWORK]
     assert np.mean(np.array(p_values) < 0.05) < 0.1
 
 
 def test_gaps_at_random_are_found():
-    found = [cs.assess_gaps(cut(cs.MAR(0.25, causes=["a"]), seed)) for seed in range(20)]
+    found = [
+        cs.gaps.assess_gaps(cut(cs.simulate.MAR(0.25, causes=["a"]), seed)) for seed in range(20)
+    ]
     assert sum(not one.is_mcar for one in found) >= 18
     assert {test.against for one in found for test in one.rejected} >= {"a"}
 
 
 def test_the_network_sees_gaps_that_shift_what_it_predicts():
-    mechanism = cs.MAR(0.25, causes=["a"], columns=["b"])
-    found = [cs.assess_gaps(cut(mechanism, seed), NET) for seed in range(20)]
+    mechanism = cs.simulate.MAR(0.25, causes=["a"], columns=["b"])
+    found = [cs.gaps.assess_gaps(cut(mechanism, seed), NET) for seed in range(20)]
     seen = [test for one in found for test in one.rejected if test.against == NETWORK]
     assert len(seen) >= 15
 
@@ -113,7 +115,7 @@ def test_continuous_columns_are_tested_by_quarters():
     rng = np.random.default_rng(1)
     age = rng.normal(50, 10, 400)
     x = np.where(age > 55, None, "s")
-    [test] = cs.assess_gaps(cs.read({"age": age, "x": x.tolist()})).tests
+    [test] = cs.gaps.assess_gaps(cs.read({"age": age, "x": x.tolist()})).tests
     assert test.degrees_of_freedom == 3
     assert test.p_value < 1e-10
 
@@ -122,16 +124,16 @@ def test_weights_are_rows():
     rows = {"x": ["s", None, "s", None], "y": ["u", "u", "v", "v"]}
     weighted = cs.read({**rows, "n": [30, 10, 15, 25]}, weight="n")
     plain = cs.read({k: np.repeat(v, [30, 10, 15, 25]).tolist() for k, v in rows.items()})
-    assert cs.assess_gaps(weighted).tests == cs.assess_gaps(plain).tests
+    assert cs.gaps.assess_gaps(weighted).tests == cs.gaps.assess_gaps(plain).tests
 
 
 def test_sources_whose_rows_weigh_nothing_say_nothing():
-    table = cut(cs.MCAR(0.25), 1)
+    table = cut(cs.simulate.MCAR(0.25), 1)
     schema = Schema(table.variables, cs.Variable("F", ("p", "q", "r")))
     source = (np.arange(table.n_rows) % 3).astype(np.int8)
     whole = cs.Table(schema, table.columns, source, np.where(source == 2, 0.0, 1.0))
     by = [
-        {(t.variable, t.against): t for t in cs.assess_gaps(rows, NET).tests}
+        {(t.variable, t.against): t for t in cs.gaps.assess_gaps(rows, NET).tests}
         for rows in (whole, whole.take(source < 2))
     ]
     assert by[0] == by[1]
@@ -139,50 +141,50 @@ def test_sources_whose_rows_weigh_nothing_say_nothing():
 
 
 def test_the_text_says_what_can_and_what_cannot_be_known():
-    clear = str(cs.assess_gaps(cut(cs.MAR(0.3, causes=["a"]), 1)))
+    clear = str(cs.gaps.assess_gaps(cut(cs.simulate.MAR(0.3, causes=["a"]), 1)))
     assert clear.startswith("Not missing completely at random")
     assert "depend on 'a'" in clear
     assert clear.endswith("(MNAR) cannot be tested.")
-    whole = cs.assess_gaps(NET.sample(50, seed=1))
+    whole = cs.gaps.assess_gaps(NET.sample(50, seed=1))
     assert (whole.tests, whole.incomplete, whole.is_mcar) == ((), (), True)
     assert str(whole) == "There are no gaps."
-    frame = cs.assess_gaps(cut(cs.MCAR(0.3), 1)).to_frame()
+    frame = cs.gaps.assess_gaps(cut(cs.simulate.MCAR(0.3), 1)).to_frame()
     assert list(frame.columns)[:2] == ["variable", "against"]
 
 
 def test_bad_input_to_an_assessment_is_refused():
     with pytest.raises(InputError, match="must be a Table"):
-        cs.assess_gaps({})  # type: ignore[arg-type]
+        cs.gaps.assess_gaps({})  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"net must be a Network .* got a str"):
-        cs.assess_gaps(NET.sample(5, seed=1), "x")  # type: ignore[arg-type]
+        cs.gaps.assess_gaps(NET.sample(5, seed=1), "x")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("level", [5, 2, "x", None, float("nan"), 0.0], ids=repr)
 def test_a_level_is_a_number_between_zero_and_one(level):
     with pytest.raises(InputError, match="level must lie between 0 and 1, got") as caught:
-        cs.assess_gaps(NET.sample(5, seed=1), level=level)
+        cs.gaps.assess_gaps(NET.sample(5, seed=1), level=level)
     assert caught.value.culprits == {"parameter": "level"}
 
 
 def test_a_network_of_other_variables_is_refused():
     with pytest.raises(InputError, match=r"its nodes 'a', 'b', 'c'.* are none of 'z'"):
-        cs.assess_gaps(cs.read({"z": ["u", None]}), NET)
+        cs.gaps.assess_gaps(cs.read({"z": ["u", None]}), NET)
 
 
 def test_tables_without_rows_or_weight_are_not_assessed():
     rows = cs.read({"x": ["a", None], "n": [0, 0]}, weight="n")
     with pytest.raises(DataError, match="2 rows that all have the weight 0"):
-        cs.assess_gaps(rows)
+        cs.gaps.assess_gaps(rows)
     with pytest.raises(DataError, match="without rows"):
-        cs.assess_gaps(rows.take([]))
+        cs.gaps.assess_gaps(rows.take([]))
 
 
 def test_a_column_without_any_value_is_named():
     empty = cs.read({"x": ["a", "b"], "cough": [None, None]})
-    alone = cs.assess_gaps(empty)
+    alone = cs.gaps.assess_gaps(empty)
     assert (alone.incomplete, alone.unmeasured) == ((), ("cough",))
     assert str(alone).startswith("No row has a value of 'cough'.\nThere are no other gaps")
-    some = cs.assess_gaps(
+    some = cs.gaps.assess_gaps(
         cs.read({"x": ["a", None] * 9, "y": ["u", "v"] * 9, "cough": [None] * 18})
     )
     assert (some.incomplete, some.unmeasured) == (("x",), ("cough",))
@@ -191,5 +193,5 @@ def test_a_column_without_any_value_is_named():
 
 def test_values_and_gaps_of_rows_of_weight_zero_do_not_count():
     rows = cs.read({"x": ["a", None, None], "y": ["u", "v", None], "n": [0, 1, 0]}, weight="n")
-    found = cs.assess_gaps(rows)
+    found = cs.gaps.assess_gaps(rows)
     assert (found.tests, found.incomplete, found.unmeasured) == ((), (), ("x",))

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from gap_tables import expected_by_hand, random_case, row_posteriors
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError

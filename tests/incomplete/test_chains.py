@@ -60,7 +60,7 @@ def test_r_hat_is_that_of_the_definition():
     split = halves(draws)
     folded = np.abs(split - np.median(split))
     wanted = max(_of_halves(scores(split)), _of_halves(scores(folded)))
-    assert cs.r_hat(draws) == pytest.approx(wanted, rel=1e-12)
+    assert cs.gaps.r_hat(draws) == pytest.approx(wanted, rel=1e-12)
 
 
 def _of_halves(parts):
@@ -71,20 +71,20 @@ def _of_halves(parts):
 
 def test_the_plain_r_hat_of_normal_draws_is_near_the_rank_normalised_one():
     draws = autoregressive(0.5)
-    assert cs.r_hat(draws) == pytest.approx(plain_r_hat(draws), abs=0.01)
+    assert cs.gaps.r_hat(draws) == pytest.approx(plain_r_hat(draws), abs=0.01)
 
 
 @pytest.mark.parametrize("correlation", [-0.5, 0.0, 0.8])
 def test_the_bulk_size_is_that_of_the_definition(correlation):
     draws = autoregressive(correlation, chains=2, draws=120)
-    assert cs.bulk_size(draws) == pytest.approx(plain_size(scores(halves(draws))), rel=1e-9)
+    assert cs.gaps.bulk_size(draws) == pytest.approx(plain_size(scores(halves(draws))), rel=1e-9)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
 def test_the_bulk_size_of_an_autoregression_is_near_its_theory(correlation):
     draws = autoregressive(correlation, chains=4, draws=20_000)
     theory = draws.size * (1 - correlation) / (1 + correlation)
-    assert cs.bulk_size(draws) == pytest.approx(theory, rel=0.1)
+    assert cs.gaps.bulk_size(draws) == pytest.approx(theory, rel=0.1)
 
 
 def test_the_tail_size_is_the_smaller_of_both_tails():
@@ -92,30 +92,34 @@ def test_the_tail_size_is_the_smaller_of_both_tails():
     split = halves(draws)
     points = np.quantile(split, [0.05, 0.95])
     wanted = min(plain_size((split <= point).astype(float)) for point in points)
-    assert cs.tail_size(draws) == pytest.approx(wanted, rel=1e-9)
+    assert cs.gaps.tail_size(draws) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_diagnostics_of_many_parameters_are_those_of_each():
     draws = np.stack([autoregressive(c, draws=200) for c in (0.1, 0.9)], axis=-1)
-    for measure in (cs.r_hat, cs.bulk_size, cs.tail_size):
+    for measure in (cs.gaps.r_hat, cs.gaps.bulk_size, cs.gaps.tail_size):
         assert measure(draws) == pytest.approx([float(measure(draws[..., k])) for k in (0, 1)])
 
 
 def test_a_monotone_change_of_scale_changes_no_rank_measure():
     draws = autoregressive(0.7, draws=400)
-    assert cs.bulk_size(np.exp(3 * draws)) == pytest.approx(cs.bulk_size(draws))
+    assert cs.gaps.bulk_size(np.exp(3 * draws)) == pytest.approx(cs.gaps.bulk_size(draws))
 
 
 def test_parameters_that_never_move_have_met_and_count_all_draws():
     still = np.full((4, 50), 0.25)
-    assert (cs.r_hat(still), cs.bulk_size(still), cs.tail_size(still)) == (1.0, 200.0, 200.0)
+    assert (cs.gaps.r_hat(still), cs.gaps.bulk_size(still), cs.gaps.tail_size(still)) == (
+        1.0,
+        200.0,
+        200.0,
+    )
 
 
 def test_chains_that_stand_at_different_places_have_not_met():
-    assert cs.r_hat(np.repeat(np.arange(4.0)[:, None], 50, axis=1)) == np.inf
+    assert cs.gaps.r_hat(np.repeat(np.arange(4.0)[:, None], 50, axis=1)) == np.inf
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (10,), (0, 10)])
 def test_too_few_draws_are_refused(shape):
     with pytest.raises(InputError, match="at least 4 draws"):
-        cs.r_hat(np.zeros(shape))
+        cs.gaps.r_hat(np.zeros(shape))

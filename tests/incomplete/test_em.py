@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from gap_tables import random_case, with_holes
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
 import consilience as cs
@@ -226,7 +225,7 @@ def test_running_out_of_steps_is_said():
             "gaps=cs.EM",
         ),
         (
-            lambda r: cs.fit(CHAIN, r, cs.MLE(), gaps=cs.VariationalBayes()),
+            lambda r: cs.fit(CHAIN, r, cs.MLE(), gaps=cs.gaps.VariationalBayes()),
             InputError,
             "goes with a prior",
         ),

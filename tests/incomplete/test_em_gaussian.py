@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import consilience as cs
 from consilience.distributions.categorical import proportions
 from consilience.errors import DataError
-from consilience.incomplete.climbing import Problem
-from consilience.incomplete.climbing import climb as climb_from
+from consilience.incomplete.climbing import Problem, climb as climb_from
 from consilience.incomplete.space import Space
 from consilience.inference.cases import Cases
 
@@ -388,9 +386,11 @@ def test_an_estimator_without_an_objective_stops_when_the_parameters_rest():
     y[rng.random(120) < 0.3] = np.nan
     table = cs.read({"place": place, "x": x, "y": y}, source="place", continuous=["x", "y"])
     start = cs.fit(
-        cs.DAG([("x", "y")]), table.take(~np.isnan(y)), gaussian=cs.HierarchicalGaussian()
+        cs.DAG([("x", "y")]),
+        table.take(~np.isnan(y)),
+        gaussian=cs.estimators.HierarchicalGaussian(),
     )
-    regress = maximizer(start, cs.HierarchicalGaussian())
+    regress = maximizer(start, cs.estimators.HierarchicalGaussian())
 
     def maximize(counts, moments):
         net = regress(counts, moments)

@@ -14,7 +14,7 @@ NET = cs.random_network(DAG, n_states={"a": 2, "b": 3, "c": 2, "d": 2}, seed=5)
 
 def rows(n_rows=80, share=0.4, seed=1):
     whole = NET.sample(n_rows, seed=seed)
-    return whole, cs.with_gaps(whole, cs.MCAR(share), seed=seed)
+    return whole, cs.simulate.with_gaps(whole, cs.simulate.MCAR(share), seed=seed)
 
 
 def states(table, i):
@@ -114,7 +114,7 @@ def test_continuous_gaps_are_filled_by_means_or_draws():
 
 def test_completions_of_an_augmentation_come_from_parameters_of_their_own():
     _, cut = rows(30)
-    story = cs.augment(DAG, cut, cs.Dirichlet(per_cell=1), draws=50, seed=1)
+    story = cs.gaps.augment(DAG, cut, cs.Dirichlet(per_cell=1), draws=50, seed=1)
     proper, single = cs.impute(story, cut, draws=4, seed=1), cs.impute(NET, cut, draws=4, seed=1)
     assert "drawn from their posterior" in proper.notes[0]
     assert "too narrow" in single.notes[0]
@@ -147,9 +147,11 @@ def test_pooled_intervals_of_proper_imputations_hold_the_truth_as_often_as_they_
     truth, hits = NET["a"].table[0], 0
     for seed in range(30):
         _, cut = rows(150, 0.3, seed=seed)
-        story = cs.augment(DAG, cut, cs.Dirichlet(per_cell=1), chains=1, draws=200, seed=seed)
+        story = cs.gaps.augment(DAG, cut, cs.Dirichlet(per_cell=1), chains=1, draws=200, seed=seed)
         tables = cs.impute(story, cut, draws=10, seed=seed).tables
         fitted = [cs.fit(DAG, table, cs.Dirichlet(per_cell=1)) for table in tables]
-        pooled = cs.pool_queries(fitted, lambda net: net["a"].table[0], n_draws=20, seed=seed)
+        pooled = cs.fusion.pool_queries(
+            fitted, lambda net: net["a"].table[0], n_draws=20, seed=seed
+        )
         hits += bool(pooled.low <= truth <= pooled.high)
     assert hits >= 25  # 28.5 are expected; fewer than 25 with a chance of 1 in 200

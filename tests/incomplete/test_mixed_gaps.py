@@ -92,7 +92,7 @@ def test_completed_rows_with_their_spread_have_the_expected_moments():
 
 def test_the_variational_bound_of_mixed_rows_never_falls():
     table = cs.read(with_holes(columns(200), 0.3))
-    found = cs.variational(TRUTH, table, cs.Dirichlet(ess=2))
+    found = cs.gaps.variational(TRUTH, table, cs.Dirichlet(ess=2))
     assert (np.diff(found.trace) >= -1e-8 * abs(found.bound)).all()
     assert found.network["g"].posterior is not None
     assert found.network["y"].sd.shape == (2,)
@@ -100,10 +100,10 @@ def test_the_variational_bound_of_mixed_rows_never_falls():
 
 def test_the_variational_bound_without_gaps_is_evidence_and_likelihood():
     table = cs.read(columns(100))
-    found = cs.variational(TRUTH, table, cs.Dirichlet(ess=1))
+    found = cs.gaps.variational(TRUTH, table, cs.Dirichlet(ess=1))
     alone = cs.DAG(nodes=["g"])
     highest = cs.fit(TRUTH, table, cs.MLE(unbiased=False)).log_likelihood(table).sum()
-    of_states = cs.score(alone, table, cs.LogLikelihood())
+    of_states = cs.score(alone, table, cs.scores.LogLikelihood())
     evidence = cs.score(alone, table, cs.BDeu(ess=1))
     assert found.bound == pytest.approx(highest - of_states + evidence, rel=1e-9)
 

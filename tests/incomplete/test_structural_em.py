@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from gap_tables import with_holes
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
@@ -95,7 +94,13 @@ def test_more_starts_are_never_worse():
 
 @pytest.mark.parametrize(
     "score",
-    [cs.BDeu(ess=5), cs.AIC(), cs.K2(), cs.MAP(cs.BIC(), cs.VariableSelection(0.2)), cs.PNAL()],
+    [
+        cs.BDeu(ess=5),
+        cs.AIC(),
+        cs.scores.K2(),
+        cs.scores.MAP(cs.BIC(), cs.scores.VariableSelection(0.2)),
+        cs.scores.PNAL(),
+    ],
     ids=repr,
 )
 def test_any_score_of_fractional_counts_works(score):
@@ -117,17 +122,17 @@ def test_without_gaps_the_objective_of_a_bayesian_score_is_the_score():
     "score",
     [
         cs.BHD(),
-        cs.FNML(),
-        cs.QNML(),
-        cs.CrossValidated(),
-        cs.HeldOut(),
-        cs.MAP(cs.PerSource(cs.QNML()), cs.UniformPrior()),
+        cs.scores.FNML(),
+        cs.scores.QNML(),
+        cs.scores.CrossValidated(),
+        cs.scores.HeldOut(),
+        cs.scores.MAP(cs.scores.PerSource(cs.scores.QNML()), cs.scores.UniformPrior()),
     ],
     ids=lambda one: type(one).__name__,
 )
 def test_scores_of_whole_rows_are_refused_with_the_choices(score):
     words = r"'a' has gaps, which are completed in fractions.*needs whole rows.*"
-    with pytest.raises(DataError, match=words + r"cs.PNAL\(\).*cs.BIC\(\) or cs.BDeu\(\)"):
+    with pytest.raises(DataError, match=words + r"cs.scores.PNAL\(\).*cs.BIC\(\) or cs.BDeu\(\)"):
         cs.learn(rows_of(), score=score)
     with pytest.raises(DataError, match="needs whole rows"):
         cs.learn(rows_of(), score=score, gaps=cs.StructuralEM())
@@ -135,7 +140,13 @@ def test_scores_of_whole_rows_are_refused_with_the_choices(score):
 
 @pytest.mark.parametrize(
     "search",
-    [cs.GES(), cs.Exact(), cs.K2Search(list("abcd")), cs.ChowLiu(), cs.TANSearch("a")],
+    [
+        cs.GES(),
+        cs.Exact(),
+        cs.searches.K2Search(list("abcd")),
+        cs.searches.ChowLiu(),
+        cs.searches.TANSearch("a"),
+    ],
     ids=lambda one: type(one).__name__,
 )
 def test_any_search_works_and_the_answer_is_one_that_it_can_find(search):
@@ -143,10 +154,10 @@ def test_any_search_works_and_the_answer_is_one_that_it_can_find(search):
     reached = [step.score for step in found.trace[1:]]
     assert reached
     assert all(b >= a for a, b in itertools.pairwise(reached))
-    if isinstance(search, cs.ChowLiu):
+    if isinstance(search, cs.searches.ChowLiu):
         assert len(found.dag.arcs) == 3
         assert max(len(found.dag.parents(node)) for node in "abcd") == 1
-    if isinstance(search, cs.TANSearch):
+    if isinstance(search, cs.searches.TANSearch):
         assert {("a", "b"), ("a", "c"), ("a", "d")} <= set(found.dag.arcs)
 
 
@@ -169,7 +180,7 @@ def test_sources_are_pooled_and_scores_may_keep_them_apart():
     states = {name: variable.states for name, variable in table.variables.items()}
     apart = cs.read(both, states=states)
     assert cs.learn(apart) == cs.learn(table)
-    found = cs.search(apart, score=cs.PerSource(cs.BIC()))
+    found = cs.search(apart, score=cs.scores.PerSource(cs.BIC()))
     assert "PerSource" in found.judged_by
     assert set(found.dag.nodes) == set("abcd")
 
@@ -203,7 +214,7 @@ def test_a_table_of_one_source_gives_what_it_gives_without_it():
     plain, one = cs.search(table), cs.search(in_sources(table, ["u"] * 200))
     assert one.dag == plain.dag
     assert one.score == pytest.approx(plain.score, rel=1e-9)
-    few = cs.search(in_sources(table, ["u"] * 200), score=cs.PerSource(cs.BIC()))
+    few = cs.search(in_sources(table, ["u"] * 200), score=cs.scores.PerSource(cs.BIC()))
     assert few.score == pytest.approx(plain.score, rel=1e-6)
 
 
@@ -224,12 +235,14 @@ def test_sources_kept_apart_have_the_sum_of_the_bic_of_what_each_observed():
     first = np.arange(400) < 150
     apart = in_sources(table, ["u" if one else "v" for one in first])
     parts = [table.take(np.flatnonzero(first)), table.take(np.flatnonzero(~first))]
-    found = fitted_by(cs.PerSource(cs.BIC()), TRUTH, apart)
+    found = fitted_by(cs.scores.PerSource(cs.BIC()), TRUTH, apart)
     by_hand = sum(observed_bic(TRUTH, one) for one in parts)
     assert found.objective == pytest.approx(by_hand, rel=1e-5)
 
 
-@pytest.mark.parametrize("score", [cs.BDeu(1.0), cs.K2(), cs.BDJ(), cs.BDs(2.0)], ids=repr)
+@pytest.mark.parametrize(
+    "score", [cs.BDeu(1.0), cs.scores.K2(), cs.scores.BDJ(), cs.scores.BDs(2.0)], ids=repr
+)
 def test_sources_kept_apart_come_near_the_evidence_summed_over_all_completions(score):
     rng = np.random.default_rng(3)
     x, is_u = rng.integers(0, 2, 40), np.arange(40) % 2 == 0
@@ -246,7 +259,7 @@ def test_sources_kept_apart_come_near_the_evidence_summed_over_all_completions(s
         column[gaps] = states
         return table_of(column)
 
-    apart = cs.PerSource(score)
+    apart = cs.scores.PerSource(score)
     for dag in (cs.DAG([("x", "y")]), cs.DAG([("y", "x")])):
         every = [
             cs.score(dag, filled(states), apart) for states in itertools.product((0, 1), repeat=8)
@@ -261,11 +274,11 @@ PRIOR = cs.random_network(TRUTH, n_states=STATES, total=9.0, seed=1)
 @pytest.mark.parametrize(
     ("score", "estimator"),
     [
-        (cs.K2(), cs.Dirichlet(per_cell=1)),
-        (cs.BDJ(), cs.Dirichlet(per_cell=0.5)),
+        (cs.scores.K2(), cs.Dirichlet(per_cell=1)),
+        (cs.scores.BDJ(), cs.Dirichlet(per_cell=0.5)),
         (cs.BDeu(7), cs.Dirichlet(ess=7)),
-        (cs.BDe(PRIOR, 30), cs.Dirichlet(ess=30, network=PRIOR)),
-        (cs.MAP(cs.K2(), cs.UniformPrior()), cs.Dirichlet(per_cell=1)),
+        (cs.scores.BDe(PRIOR, 30), cs.Dirichlet(ess=30, network=PRIOR)),
+        (cs.scores.MAP(cs.scores.K2(), cs.scores.UniformPrior()), cs.Dirichlet(per_cell=1)),
         (cs.AIC(), cs.MLE()),
     ],
     ids=["K2", "BDJ", "BDeu", "BDe", "MAP", "AIC"],
@@ -283,12 +296,14 @@ def test_the_prior_of_bds_goes_to_the_parent_states_that_a_row_may_have():
     table = cs.read(rows, states={"x": ["0", "1", "2"], "y": ["0", "1"], "z": ["0", "1"]})
     dag = cs.DAG([("x", "z"), ("y", "z")])
     # 0 and 1 of x with y = 0, (0, 1) by the third row, and (2, 0) by the last: 4 of 6.
-    fitter = module._Fitter(table, cs.StructuralEM(), cs.BDs(6), np.random.default_rng(0), 1e9)
+    fitter = module._Fitter(
+        table, cs.StructuralEM(), cs.scores.BDs(6), np.random.default_rng(0), 1e9
+    )
     prior = fitter._estimator(dag).tables
     np.testing.assert_allclose(prior["z"], np.full((3, 2, 2), 6 / (4 * 2)))
     np.testing.assert_allclose(prior["x"], [2, 2, 2])
     apart = in_sources(table, ["u", "u", "u", "v"])
-    score = cs.PerSource(cs.BDs(6))
+    score = cs.scores.PerSource(cs.scores.BDs(6))
     fitter = module._Fitter(apart, cs.StructuralEM(), score, np.random.default_rng(0), 1e9)
     prior = fitter._estimator(fitter._grown(dag, None)).tables
     np.testing.assert_allclose(prior["z"][:, 0, 0, 0], [6 / (3 * 2), 6 / (3 * 2)])
@@ -357,13 +372,15 @@ def test_a_budget_or_an_interrupt_keeps_what_was_reached(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "search", [cs.TANSearch("d"), cs.K2Search(list("dcba")), cs.GES()], ids=["tan", "k2", "ges"]
+    "search",
+    [cs.searches.TANSearch("d"), cs.searches.K2Search(list("dcba")), cs.GES()],
+    ids=["tan", "k2", "ges"],
 )
 def test_a_search_without_time_is_told_of_and_gives_its_own_graph(search):
     found = cs.search(rows_of(), search=search, seconds=1e-6)
     assert found.stopped_by == "seconds"
     assert "the graph is what the search had reached when it was stopped." in found.notes[-1]
-    if isinstance(search, cs.TANSearch):
+    if isinstance(search, cs.searches.TANSearch):
         assert set(found.dag.arcs) == {("d", "a"), ("d", "b"), ("d", "c")}
     plain = cs.search(rows_of(), seconds=1e-6)
     words = "No search on completed rows came to its end: the graph is the one that structural EM"
@@ -372,7 +389,7 @@ def test_a_search_without_time_is_told_of_and_gives_its_own_graph(search):
 
 
 def test_a_first_graph_is_not_the_answer_of_a_search_that_cannot_give_it(monkeypatch):
-    table, plain, n_calls = rows_of(800, 0.2), cs.ChowLiu.search, 0
+    table, plain, n_calls = rows_of(800, 0.2), cs.searches.ChowLiu.search, 0
 
     def search(self, task):
         nonlocal n_calls
@@ -381,16 +398,16 @@ def test_a_first_graph_is_not_the_answer_of_a_search_that_cannot_give_it(monkeyp
             raise KeyboardInterrupt
         return plain(self, task)
 
-    monkeypatch.setattr(cs.ChowLiu, "search", search)
+    monkeypatch.setattr(cs.searches.ChowLiu, "search", search)
     n_rounds = 0
-    cs.search(table, search=cs.ChowLiu(), gaps=cs.StructuralEM(starts=1))
+    cs.search(table, search=cs.searches.ChowLiu(), gaps=cs.StructuralEM(starts=1))
     n_rounds, n_calls = n_calls, 0  # the second start is interrupted before its first search
-    found = cs.search(table, search=cs.ChowLiu(), gaps=cs.StructuralEM(starts=4))
+    found = cs.search(table, search=cs.searches.ChowLiu(), gaps=cs.StructuralEM(starts=4))
     assert found.stopped_by == "interrupt"
     assert len(found.dag.arcs) == 3
     assert max(len(found.dag.parents(node)) for node in "abcd") == 1
     n_rounds, n_calls = 1, 1
-    found = cs.search(table, search=cs.ChowLiu())
+    found = cs.search(table, search=cs.searches.ChowLiu())
     assert "which the search itself might not give" in found.notes[-1]
 
 
@@ -436,10 +453,14 @@ def test_parameters_are_checked(wrong, words):
 
 
 def test_what_cannot_be_completed_is_refused_with_the_choices():
-    with pytest.raises(InputError, match=r"gaps must be cs.StructuralEM\(\), got 'em'.*cs.PNAL"):
+    with pytest.raises(
+        InputError, match=r"gaps must be cs.StructuralEM\(\), got 'em'.*cs.scores.PNAL"
+    ):
         cs.learn(rows_of(), gaps="em")
     mixed = cs.read({"x": [0.5, 1.5, None, 3.5], "y": ["a", "b", "a", "b"]})
-    with pytest.raises(DataError, match=r"'x' has gaps.*Leave out logistic=True.*cs.PNAL\(c=1\)"):
+    with pytest.raises(
+        DataError, match=r"'x' has gaps.*Leave out logistic=True.*cs.scores.PNAL\(c=1\)"
+    ):
         cs.learn(mixed, logistic=True)
     table = rows_of()
     batches = Batches(table.schema, [table])

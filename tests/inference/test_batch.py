@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from inference_oracles import full_joint, margin, networks
 
 import consilience as cs
 from consilience.errors import DataError, ImpossibleEvidenceError, UnknownNameError
-from consilience.inference import expected_counts, groups
+from consilience.inference import groups
+from consilience.inference.expectation import expected_counts
 
 
 @st.composite

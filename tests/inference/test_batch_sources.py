@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from inference_oracles import full_joint, margin
 
 import consilience as cs
 from consilience.errors import DataError
-from consilience.inference import expected_counts
+from consilience.inference.expectation import expected_counts
 
 STATES = {"a": ("0", "1", "2"), "b": ("0", "1"), "c": ("0", "1", "2")}
 SOURCES = ("north", "south", "east")

@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from inference_oracles import full_joint, networks
 
 import consilience as cs
 from consilience.errors import MemoryLimitError, ModelError
-from consilience.inference import joint
+from consilience.inference.queries import joint
 
 
 @given(net=networks(max_nodes=5), data=st.data())
@@ -38,7 +37,9 @@ def test_entropy_equals_that_of_the_full_joint(net):
 def test_divergence_equals_that_of_the_full_joints(net, seed):
     names = list(net.variables)
     n_states = {name: variable.n_states for name, variable in net.variables.items()}
-    other = cs.random_network(cs.uniform_dag(names, seed=seed), n_states=n_states, seed=seed)
+    other = cs.random_network(
+        cs.simulate.uniform_dag(names, seed=seed), n_states=n_states, seed=seed
+    )
     p, q = full_joint(net), full_joint(other)
     expected = (p[p > 0] * np.log(p[p > 0] / q[p > 0])).sum()
     assert cs.kl_divergence(net, other) == pytest.approx(expected, abs=1e-10)

@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from inference_oracles import findings, fit_softly, full_joint, margin, networks
 
 import consilience as cs
@@ -57,7 +56,7 @@ def test_every_exact_method_equals_the_full_joint(net, data):
         assert best.log_probability == pytest.approx(math.log(summed.max()), abs=1e-11)
 
 
-def probability_of(net: cs.Network, table: np.ndarray, states: cs.Explanation) -> float:
+def probability_of(net: cs.Network, table: np.ndarray, states: cs.inference.Explanation) -> float:
     """Of the states, maximized over what they leave open (the known ones)."""
     at = tuple(
         net.variables[name].code(states[name]) if name in states else slice(None)

@@ -7,8 +7,9 @@ import pytest
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError
-from consilience.inference import expected_counts, groups
+from consilience.inference import groups
 from consilience.inference.evidence import Evidence
+from consilience.inference.expectation import expected_counts
 from consilience.inference.junction import JunctionTree
 
 N_ROWS, N_SOURCES = 400, 30

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mixed_oracles import enumerated, log_total, random_mixed, shares
 from scipy.stats import multivariate_normal
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from inference_oracles import findings, networks
 from mixed_oracles import drawn_row, random_evidence, random_mixed
 from scipy.stats import norm
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError
-from consilience.inference import Exact
+from consilience.inference.choices import Exact
 from consilience.inference.evidence import evidence_of
 from consilience.inference.junction import JunctionTree
 

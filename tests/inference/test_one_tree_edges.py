@@ -7,7 +7,7 @@ import pytest
 
 import consilience as cs
 from consilience.errors import InputError, ModelError
-from consilience.inference import Exact
+from consilience.inference.choices import Exact
 
 X, D = cs.Variable("x"), cs.Variable("d", ("0", "1"))
 ILL = cs.Variable("ill", ("no", "yes"))
@@ -71,7 +71,7 @@ def test_mixtures_of_normals_are_fitted_from_rows_alone():
     dag = cs.DAG([("h", "a"), ("h", "b")])
     story = cs.em(dag, table, cs.MLE(), hidden={"h": 2})
     assert story.log_likelihood == pytest.approx(-1146.09, abs=0.1)
-    assert cs.variational(dag, table, hidden={"h": 2}).bound < story.log_likelihood
+    assert cs.gaps.variational(dag, table, hidden={"h": 2}).bound < story.log_likelihood
 
 
 def test_an_outlier_in_the_only_state_left_stays_possible():
@@ -128,7 +128,9 @@ def test_draws_refuse_a_sd_of_zero_by_name():
     d[5] = None
     table = cs.read({"d": d, "x": x, "y": rng.normal(size=40)})
     with pytest.raises(ModelError, match="the sd of 'x'"):
-        cs.augment(cs.DAG([("d", "x"), ("x", "y")]), table, chains=2, draws=5, warmup=3, seed=0)
+        cs.gaps.augment(
+            cs.DAG([("d", "x"), ("x", "y")]), table, chains=2, draws=5, warmup=3, seed=0
+        )
 
 
 def test_a_seed_that_is_none_is_refused_at_once():

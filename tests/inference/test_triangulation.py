@@ -5,8 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from inference_oracles import networks
 
 from consilience.inference import triangulation

@@ -13,7 +13,8 @@ from scipy.stats import norm
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError
-from consilience.inference import Exact, weighting
+from consilience.inference import weighting
+from consilience.inference.choices import Exact
 
 AGE, ILL, DRUG, PAIN = (
     cs.Variable("age"),

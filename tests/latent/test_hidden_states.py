@@ -34,14 +34,14 @@ def test_four_classes_are_found_and_told_as_well_as_the_truth_tells_them(seed):
     table, true = rows.select(names), rows.column("class")
     found = cs.latent_classes(table, [3, 4, 5], choice=cs.EM(restarts=4, tolerance=1e-7))
     assert found.n_states == 4
-    ours = cs.label_agreement(found.memberships(table).argmax(axis=1), true)
-    best = cs.label_agreement(net.posteriors(table, "class").argmax(axis=1), true)
+    ours = cs.latent.label_agreement(found.memberships(table).argmax(axis=1), true)
+    best = cs.latent.label_agreement(net.posteriors(table, "class").argmax(axis=1), true)
     assert ours > best - 0.01
 
 
 @pytest.mark.parametrize(
     "criterion",
-    [cs.BIC(), cs.AIC(), cs.VariationalBayes(restarts=4), cs.CrossValidated(folds=3)],
+    [cs.BIC(), cs.AIC(), cs.gaps.VariationalBayes(restarts=4), cs.scores.CrossValidated(folds=3)],
     ids=["bic", "aic", "vb", "folds"],
 )
 def test_every_criterion_finds_two_clear_classes_in_rows_with_gaps(criterion):
@@ -60,7 +60,7 @@ def test_every_criterion_finds_two_clear_classes_in_rows_with_gaps(criterion):
 def test_one_class_is_the_model_of_independent_features():
     table = cs.read({"x": ["a", "a", "b", "b"], "y": ["a", "b", "b", "b"]})
     found = cs.latent_classes(table, 1, estimator=cs.Dirichlet(ess=1e-9))
-    wanted = cs.score(cs.DAG(nodes=["x", "y"]), table, cs.LogLikelihood())
+    wanted = cs.score(cs.DAG(nodes=["x", "y"]), table, cs.scores.LogLikelihood())
     assert found.tried[0].log_likelihood == pytest.approx(wanted)
     assert found.tried[0].value == pytest.approx(wanted - 0.5 * 2 * np.log(4))
     assert found.entropy == 0.0
@@ -73,8 +73,8 @@ def test_a_hidden_node_between_observed_parents_and_children_is_found():
     table = rows.select(["u", "v", "x", "y", "z"])
     found = cs.hidden_states(BETWEEN, table, "H", range(2, 5), choice=cs.EM(restarts=4))
     assert found.n_states == 3
-    ours = cs.label_agreement(found.memberships(table).argmax(axis=1), rows.column("H"))
-    best = cs.label_agreement(net.posteriors(table, "H").argmax(axis=1), rows.column("H"))
+    ours = cs.latent.label_agreement(found.memberships(table).argmax(axis=1), rows.column("H"))
+    best = cs.latent.label_agreement(net.posteriors(table, "H").argmax(axis=1), rows.column("H"))
     assert ours > best - 0.02
 
 
@@ -140,7 +140,7 @@ def rare_source(n_rows=90):
 def test_a_source_of_one_fold_only_does_not_decide():
     _, table = rare_source()
     found = cs.latent_classes(
-        table, [1, 2, 3], criterion=cs.CrossValidated(folds=3), choice=cs.EM(restarts=2)
+        table, [1, 2, 3], criterion=cs.scores.CrossValidated(folds=3), choice=cs.EM(restarts=2)
     )
     assert np.isfinite([one.value for one in found.tried]).all()
     assert found.n_states == 2
@@ -150,7 +150,9 @@ def test_shares_of_the_sources_are_left_out_of_what_folds_are_judged_by():
     rows, table = rare_source()
     dag = cs.DAG([("H", name) for name in rows.variables])
     values = [
-        cs.hidden_states(dag, one, "H", 1, criterion=cs.CrossValidated(folds=3)).tried[0].value
+        cs.hidden_states(dag, one, "H", 1, criterion=cs.scores.CrossValidated(folds=3))
+        .tried[0]
+        .value
         for one in (rows, table)
     ]
     assert values[0] == pytest.approx(values[1])
@@ -161,7 +163,7 @@ def test_rows_of_weight_zero_do_not_make_the_log_likelihood_undefined():
     weights = np.ones(rows.n_rows)
     weights[-1] = 0
     weighted = Table(table.schema, table.columns, table.source_codes, weights)
-    found = cs.latent_classes(weighted, 2, criterion=cs.VariationalBayes(restarts=1))
+    found = cs.latent_classes(weighted, 2, criterion=cs.gaps.VariationalBayes(restarts=1))
     assert np.isfinite(found.tried[0].log_likelihood)
 
 
@@ -169,7 +171,7 @@ def test_no_number_is_chosen_if_every_value_is_minus_infinity(monkeypatch):
     monkeypatch.setattr("consilience.latent.states._Task._left_out", lambda *_: -np.inf)
     rows, _ = rare_source(20)
     with pytest.raises(DataError, match=r"-inf for every number of states \(1, 2\).*larger ess"):
-        cs.latent_classes(rows, [1, 2], criterion=cs.CrossValidated(folds=2))
+        cs.latent_classes(rows, [1, 2], criterion=cs.scores.CrossValidated(folds=2))
 
 
 def interrupting(monkeypatch, at):
@@ -246,7 +248,7 @@ def test_other_refusals():
     with pytest.raises(InputError, match="criterion must be"):
         cs.latent_classes(table, 2, features=["x"], criterion=cs.BDeu())
     with pytest.raises(InputError, match="2 rows cannot be split into 5"):
-        cs.latent_classes(table, 2, features=["x"], criterion=cs.CrossValidated(folds=5))
+        cs.latent_classes(table, 2, features=["x"], criterion=cs.scores.CrossValidated(folds=5))
 
 
 SMALL = cs.read({"x": ["a", "b"], "ill": ["a", "b"]})

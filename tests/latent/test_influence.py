@@ -23,7 +23,9 @@ def chain(n_rows, seed):
     return rows_of(influence_truth([("A", "B"), ("B", "C")]), n_rows, seed)
 
 
-@pytest.mark.parametrize("relearn", [cs.AfterSearch(), cs.AfterMove()], ids=["search", "move"])
+@pytest.mark.parametrize(
+    "relearn", [cs.latent.AfterSearch(), cs.latent.AfterMove()], ids=["search", "move"]
+)
 def test_arcs_between_groups_can_be_forbidden(relearn):
     table, _ = chain(1500, 1)
     found = cs.influence(table, GROUPS, **FEW, relearn=relearn, tiers=[["C"], ["B"], ["A"]])
@@ -47,8 +49,8 @@ def skeleton(dag):
     "choices",
     [
         {},
-        {"completion": cs.HardCompletion()},
-        {"relearn": cs.AfterMove()},
+        {"completion": cs.latent.HardCompletion()},
+        {"relearn": cs.latent.AfterMove()},
         {"score": cs.BDeu(ess=1)},
         {"search": cs.Exact()},
     ],
@@ -78,7 +80,7 @@ def test_models_that_do_not_influence_each_other_stay_alone(seed):
 
 def test_the_score_is_the_bic_of_the_observed_rows():
     table, _ = chain(60, 3)
-    found = cs.influence_network(cs.DAG([("A", "B"), ("B", "C")]), table, GROUPS, **FEW)
+    found = cs.latent.influence_network(cs.DAG([("A", "B"), ("B", "C")]), table, GROUPS, **FEW)
     net, total = found.network, 0.0
     for row in range(table.n_rows):
         probability = 0.0
@@ -101,7 +103,7 @@ def test_an_arc_between_two_models_is_worth_their_mutual_information():
     # the paper's identity (8): with labels, the likelihoods differ by M I(X1; Y1)
     net = influence_truth([("A", "B")])
     table, _ = rows_of(net, 500, 4)
-    [(_, labels)] = cs.HardCompletion().complete(net, table, GROUPS)
+    [(_, labels)] = cs.latent.HardCompletion().complete(net, table, GROUPS)
     joint = np.zeros((2, 2))
     np.add.at(joint, (labels.column("A"), labels.column("B")), 1 / 500)
     outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
@@ -112,7 +114,7 @@ def test_an_arc_between_two_models_is_worth_their_mutual_information():
         {**labels.columns, **table.columns},
     )
     alone = influence_truth([]).dag
-    for score, price in ((cs.LogLikelihood(), 0.0), (cs.BIC(), 0.5 * np.log(500))):
+    for score, price in ((cs.scores.LogLikelihood(), 0.0), (cs.BIC(), 0.5 * np.log(500))):
         gain = cs.score(net.dag, both, score) - cs.score(alone, both, score)
         assert gain == pytest.approx(500 * information - price, rel=1e-9)
 
@@ -121,7 +123,7 @@ def test_more_arcs_never_fit_worse_than_the_models_alone():
     table, _ = rows_of(influence_truth([]), 300, 5)
     mle = {"estimator": cs.MLE(), "together": cs.EM(iterations=300), **FEW}
     full = cs.DAG([("A", "B"), ("A", "C"), ("B", "C")])
-    found = cs.influence_network(full, table, GROUPS, **mle)
+    found = cs.latent.influence_network(full, table, GROUPS, **mle)
     assert found.log_likelihood >= found.trace[0].log_likelihood - 1e-6
 
 
@@ -130,7 +132,7 @@ def test_hidden_states_are_told_as_well_as_the_truth_tells_them():
     table, hidden = rows_of(net, 3000, 6)
     found = cs.influence(table, GROUPS, **FEW)
     truth = {name: hidden.column(name) for name in GROUPS}
-    known = cs.Influence(net, found.dag, found.groups, 0.0, 0.0, (), "truth")
+    known = cs.latent.Influence(net, found.dag, found.groups, 0.0, 0.0, (), "truth")
     ours, best = found.accuracy(table, truth), known.accuracy(table, truth)
     assert all(ours[name] > best[name] - 0.01 for name in GROUPS)
     with pytest.raises(UnknownNameError, match="'D'"):
@@ -179,7 +181,7 @@ class Interrupted:
     """A completion in the middle of which somebody presses Ctrl-C."""
 
     def complete(self, *arguments):
-        yield next(cs.SoftCompletion().complete(*arguments))
+        yield next(cs.latent.SoftCompletion().complete(*arguments))
         raise KeyboardInterrupt
 
 
@@ -234,9 +236,9 @@ def test_groups_that_cannot_be_used_are_refused(groups, message):
         ({"search": "x"}, r"search must be a choice such as cs\.HillClimb\(\), got 'x'"),
         ({"search": cs.HillClimb}, "search must be a choice"),
         ({"completion": "soft"}, r"completion must be a choice: cs\.SoftCompletion\(\) or.*'soft'"),
-        ({"completion": cs.SoftCompletion}, "completion must be a choice"),
+        ({"completion": cs.latent.SoftCompletion}, "completion must be a choice"),
         ({"relearn": "x"}, r"relearn must be a choice: cs\.AfterSearch\(\) or.*'x'"),
-        ({"relearn": cs.AfterMove}, "relearn must be a choice"),
+        ({"relearn": cs.latent.AfterMove}, "relearn must be a choice"),
         ({"alone": 3}, r"alone must be a choice cs\.EM\(\.\.\.\), got 3"),
         ({"together": cs.EM}, r"together must be a choice cs\.EM"),
         ({"forbid": [("A", "D")]}, "unknown group 'D'"),
@@ -276,7 +278,7 @@ def with_sources(table, n_sources):
 @pytest.mark.parametrize("arcs", [[], [("A", "B")]], ids=["alone", "together"])
 def test_the_record_says_what_em_says_of_gaps_and_that_sources_were_pooled(arcs):
     table = with_sources(with_gaps(chain(150, 1)[0], 0.2, 2), 3)
-    found = cs.influence_network(cs.DAG(arcs, nodes=list(GROUPS)), table, GROUPS, **FEW)
+    found = cs.latent.influence_network(cs.DAG(arcs, nodes=list(GROUPS)), table, GROUPS, **FEW)
     record, observed = found.network.record, [one for names in GROUPS.values() for one in names]
     story = cs.em(
         found.network.dag,
@@ -297,7 +299,7 @@ def test_the_record_says_what_em_says_of_gaps_and_that_sources_were_pooled(arcs)
 
 def test_a_record_of_complete_rows_of_one_source_speaks_of_neither_gaps_nor_sources():
     table = with_sources(chain(100, 1)[0], 1)
-    found = cs.influence_network(cs.DAG(nodes=list(GROUPS)), table, GROUPS, **FEW)
+    found = cs.latent.influence_network(cs.DAG(nodes=list(GROUPS)), table, GROUPS, **FEW)
     said = " ".join(found.network.record.notes)
     assert "Gaps" not in said
     assert "pooled" not in said
@@ -312,13 +314,13 @@ def test_em_that_did_not_converge_is_told(arcs, which):
     table, _ = chain(150, 1)
     once = cs.EM(iterations=1, restarts=0, tolerance=1e-12)
     dag = cs.DAG(arcs, nodes=list(GROUPS))
-    found = cs.influence_network(dag, table, GROUPS, n_states=2, alone=once, together=once)
+    found = cs.latent.influence_network(dag, table, GROUPS, n_states=2, alone=once, together=once)
     assert any(re.search(which, note) for note in found.network.record.notes)
 
 
 @pytest.mark.parametrize("rows", ["x", pd.DataFrame({"A0": ["a", "b"]})], ids=["text", "frame"])
 def test_rows_that_are_no_table_are_refused(rows):
-    for learn in (cs.influence, partial(cs.influence_network, cs.DAG(nodes=["A"]))):
+    for learn in (cs.influence, partial(cs.latent.influence_network, cs.DAG(nodes=["A"]))):
         with pytest.raises(
             InputError, match=r"table must be a Table, which cs\.read.*got"
         ) as caught:
@@ -329,7 +331,7 @@ def test_rows_that_are_no_table_are_refused(rows):
 @pytest.mark.parametrize("dag", [[("A", "B")], "A", None], ids=["arcs", "text", "none"])
 def test_a_graph_that_is_none_is_refused(dag):
     with pytest.raises(InputError, match=r"dag must be a graph over the groups: cs\.DAG"):
-        cs.influence_network(dag, chain(20, 1)[0], GROUPS)
+        cs.latent.influence_network(dag, chain(20, 1)[0], GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -337,4 +339,4 @@ def test_a_graph_that_is_none_is_refused(dag):
 )
 def test_depths_that_cannot_be_used_are_refused(depths):
     with pytest.raises(InputError, match="depths must be"):
-        cs.SoftCompletion(depths)
+        cs.latent.SoftCompletion(depths)

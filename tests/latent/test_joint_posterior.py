@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from influence_truths import GROUPS, influence_truth, rows_of, with_gaps
 
 import consilience as cs
@@ -49,7 +48,7 @@ def test_posteriors_equal_those_of_ordinary_inference(most, monkeypatch):
 def test_a_completion_of_depth_one_has_the_expected_counts_of_every_family():
     net = influence_truth(ARCS)
     table = with_gaps(rows_of(net, 300, 1)[0], 0.3, 2)
-    [(note, completed)] = cs.SoftCompletion((1,)).complete(net, table, GROUPS)
+    [(note, completed)] = cs.latent.SoftCompletion((1,)).complete(net, table, GROUPS)
     expected = cs.expected_counts(net, observed_with_hidden(net, table, GROUPS))
     for name in GROUPS:
         family = cs.Family(name, net.dag.parents(name))
@@ -66,7 +65,7 @@ def test_deeper_completions_show_more_dependence_than_the_models_alone():
     none = cs.DAG(nodes=list(GROUPS))
     gains = [
         cs.score(arc, completed, cs.BIC()) - cs.score(none, completed, cs.BIC())
-        for _, completed in cs.SoftCompletion((1, 2, 5)).complete(alone, table, GROUPS)
+        for _, completed in cs.latent.SoftCompletion((1, 2, 5)).complete(alone, table, GROUPS)
     ]
     assert gains == sorted(gains)
     assert gains[0] < 0.6 * gains[-1]
@@ -75,7 +74,7 @@ def test_deeper_completions_show_more_dependence_than_the_models_alone():
 def test_hard_completion_labels_each_row_with_its_most_probable_state():
     net = influence_truth(ARCS)
     table, _ = rows_of(net, 200, 1)
-    [(_, labels)] = cs.HardCompletion().complete(net, table, GROUPS)
+    [(_, labels)] = cs.latent.HardCompletion().complete(net, table, GROUPS)
     wide = observed_with_hidden(net, table, GROUPS)
     for name in GROUPS:
         assert labels.column(name).tolist() == net.posteriors(wide, name).argmax(axis=1).tolist()
@@ -84,7 +83,7 @@ def test_hard_completion_labels_each_row_with_its_most_probable_state():
 @pytest.mark.parametrize("depths", [(), (3, 1), (2, 2), (0,), (1.5,)], ids=str)
 def test_depths_must_increase(depths):
     with pytest.raises(InputError, match="depths"):
-        cs.SoftCompletion(depths)
+        cs.latent.SoftCompletion(depths)
 
 
 def test_an_impossible_row_is_named():

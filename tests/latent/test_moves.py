@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.graph.random import all_dags
@@ -42,17 +41,17 @@ def test_after_move_makes_the_best_of_all_single_moves(seed):
         for other in all_dags(NODES)
         if is_neighbor(dag, other) or other == dag
     )
-    reached = cs.score(proposed(cs.AfterMove(), table, dag), table, cs.BIC())
+    reached = cs.score(proposed(cs.latent.AfterMove(), table, dag), table, cs.BIC())
     assert reached == pytest.approx(best, rel=1e-8)
 
 
 def test_after_move_keeps_to_the_parents_that_the_search_allows():
     table, empty = table_of(3), cs.DAG(nodes=NODES)
-    assert proposed(cs.AfterMove(), table, empty, cs.HillClimb(max_parents=0)) == empty
+    assert proposed(cs.latent.AfterMove(), table, empty, cs.HillClimb(max_parents=0)) == empty
 
 
 def test_after_search_never_proposes_a_worse_graph():
     table = table_of(5)
     best = cs.learn(table, search=cs.Exact())
     poor = cs.HillClimb(max_parents=0, restarts=0)
-    assert proposed(cs.AfterSearch(), table, best, poor) == best
+    assert proposed(cs.latent.AfterSearch(), table, best, poor) == best

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.statistics.engines import Batches
 
 ESTIMATORS = [
-    *[cs.MLE(), cs.Dirichlet(), cs.Dirichlet(per_cell=0.5), cs.Shrinkage(), cs.HDC()],
+    *[cs.MLE(), cs.Dirichlet(), cs.Dirichlet(per_cell=0.5), cs.estimators.Shrinkage(), cs.HDC()],
     *[cs.HDS(), cs.HDS(s=3.0, alpha0=0.5, pseudo_count=1)],
     *[cs.HDMJS(), cs.HDMJS(s=cs.Gamma(4, 0.1))],
     *[cs.HDMCS(), cs.HDMCS(s=2.0), cs.HDMCS(s=cs.Gamma(4, 0.1), alpha0=0.5)],
-    *[cs.Adaptive(), cs.Adaptive(s=cs.Gamma(4, 0.1))],
+    *[cs.estimators.Adaptive(), cs.estimators.Adaptive(s=cs.Gamma(4, 0.1))],
     *[cs.Pooled(cs.HDMCS()), cs.Pooled(cs.HDS()), cs.Separate(cs.MLE()), cs.Separate(cs.HDMJS())],
 ]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError, ModelError, UnknownNameError
@@ -14,8 +13,8 @@ ESTIMATORS = [
     cs.Dirichlet(ess=10),
     cs.Dirichlet(per_parent_state=3),
     cs.Dirichlet(per_cell=0.5),
-    cs.Shrinkage(),
-    cs.Shrinkage(to_margin=True),
+    cs.estimators.Shrinkage(),
+    cs.estimators.Shrinkage(to_margin=True),
 ]
 
 
@@ -104,7 +103,7 @@ def test_a_prior_network_spreads_its_weight_by_its_joint_distribution():
 
 def test_shrinkage_follows_its_formula():
     table = cs.read({"x": ["p"] * 7 + ["q"] * 3})
-    net = cs.fit(cs.DAG(nodes=["x"]), table, cs.Shrinkage())
+    net = cs.fit(cs.DAG(nodes=["x"]), table, cs.estimators.Shrinkage())
     share = (1 - 0.49 - 0.09) / (9 * (0.04 + 0.04))
     np.testing.assert_allclose(net["x"].table, share * 0.5 + (1 - share) * np.array([0.7, 0.3]))
 
@@ -112,7 +111,7 @@ def test_shrinkage_follows_its_formula():
 @pytest.mark.parametrize(("n_rows", "expected"), [(1, [0.5, 0.5]), (2, [1.0, 0.0])])
 def test_shrinkage_of_one_row_is_its_target_and_of_equal_rows_none(n_rows, expected):
     table = cs.read({"x": ["p"] * n_rows}, states={"x": ["p", "q"]})
-    net = cs.fit(cs.DAG(nodes=["x"]), table, cs.Shrinkage())
+    net = cs.fit(cs.DAG(nodes=["x"]), table, cs.estimators.Shrinkage())
     np.testing.assert_allclose(net["x"].table, expected)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.linalg import block_diag
 from scipy.stats import multivariate_t
 
@@ -35,7 +34,7 @@ def read(rows, **options):
 
 
 def fitted(rows, spread=None, **options):
-    net = cs.fit(DAG, read(rows, **options), gaussian=cs.HierarchicalGaussian(spread))
+    net = cs.fit(DAG, read(rows, **options), gaussian=cs.estimators.HierarchicalGaussian(spread))
     return net["y"]
 
 
@@ -109,7 +108,7 @@ def test_a_balanced_design_has_the_closed_form_of_the_analysis_of_variance(betwe
     y = 5 + between * rng.normal(0, 1, (n_sources, 1)) + rng.normal(0, 1, (n_sources, n))
     source = np.repeat([f"f{i}" for i in range(n_sources)], n)
     table = cs.read({"source": source, "y": y.ravel()}, source="source")
-    local = cs.fit(cs.DAG(nodes=["y"]), table, gaussian=cs.HierarchicalGaussian())["y"]
+    local = cs.fit(cs.DAG(nodes=["y"]), table, gaussian=cs.estimators.HierarchicalGaussian())["y"]
     mean_square_between = n * y.mean(axis=1).var(ddof=1)
     mean_square_within = y.var(axis=1, ddof=1).mean()
     component = max(0.0, (mean_square_between - mean_square_within) / n)
@@ -159,13 +158,13 @@ def test_a_source_of_one_row_keeps_to_the_common_regression():
 def test_a_source_without_rows_is_like_a_new_one():
     table = read(rows_of() | {"source": np.array(["f0", "f1", "f2"] * 40)})
     table = table.take(table.column("source") != 1)
-    local = cs.fit(DAG, table, gaussian=cs.HierarchicalGaussian())["y"]
+    local = cs.fit(DAG, table, gaussian=cs.estimators.HierarchicalGaussian())["y"]
     np.testing.assert_array_equal(local.parameters[1], local.parameters[3])
 
 
 def test_one_source_has_its_own_regression_and_the_record_says_so():
     rows = rows_of(40) | {"source": np.array(["f0"] * 40)}
-    net = cs.fit(DAG, read(rows), gaussian=cs.HierarchicalGaussian())
+    net = cs.fit(DAG, read(rows), gaussian=cs.estimators.HierarchicalGaussian())
     plain = cs.fit(DAG, read(rows), cs.MLE())["y"]
     assert net["y"].parents == ("source", "g", "x")
     for f in range(2):
@@ -175,7 +174,7 @@ def test_one_source_has_its_own_regression_and_the_record_says_so():
 
 def test_a_table_without_sources_has_one_regression_and_no_source_node():
     rows = {name: column for name, column in rows_of(40).items() if name != "source"}
-    net = cs.fit(DAG, cs.read(rows), gaussian=cs.HierarchicalGaussian())
+    net = cs.fit(DAG, cs.read(rows), gaussian=cs.estimators.HierarchicalGaussian())
     assert net["y"].parents == ("g", "x")
     plain = cs.fit(DAG, cs.read(rows), cs.MLE())["y"]
     np.testing.assert_allclose(net["y"].parameters, plain.parameters)
@@ -184,9 +183,9 @@ def test_a_table_without_sources_has_one_regression_and_no_source_node():
 def test_a_joint_state_with_too_few_rows_borrows_from_all():
     rows = rows_of()
     rows["g"] = np.array(["a"] * 119 + ["b"])
-    net = cs.fit(DAG, read(rows), gaussian=cs.HierarchicalGaussian())
+    net = cs.fit(DAG, read(rows), gaussian=cs.estimators.HierarchicalGaussian())
     assert any("Too few rows" in note and "'y' (1 of 2)" in note for note in net.record.notes)
-    everything = cs.fit(SIMPLE, read(rows), gaussian=cs.HierarchicalGaussian())["y"]
+    everything = cs.fit(SIMPLE, read(rows), gaussian=cs.estimators.HierarchicalGaussian())["y"]
     # The spread is learned from the other state, so only its neighbourhood agrees.
     np.testing.assert_allclose(net["y"].coefficients[:, 1], everything.coefficients, rtol=0.01)
 
@@ -194,7 +193,9 @@ def test_a_joint_state_with_too_few_rows_borrows_from_all():
 def test_too_few_rows_in_all_are_refused():
     rows = {name: column[:2] for name, column in rows_of().items()}
     with pytest.raises(DataError, match="family of 'y' has 2 complete rows"):
-        cs.fit(SIMPLE, cs.read(rows, source="source"), gaussian=cs.HierarchicalGaussian())
+        cs.fit(
+            SIMPLE, cs.read(rows, source="source"), gaussian=cs.estimators.HierarchicalGaussian()
+        )
 
 
 @pytest.mark.parametrize("kind", ["collinear", "constant parent", "constant child", "exact"])
@@ -207,7 +208,9 @@ def test_degenerate_columns_give_finite_numbers(kind):
     if kind == "exact":
         rows["y"] = 2 * x - rows["z"]
     dag = cs.DAG.parse("[g][x][z][y|g:x:z]")
-    net = cs.fit(dag, read(rows, continuous=["y", "z"]), gaussian=cs.HierarchicalGaussian())
+    net = cs.fit(
+        dag, read(rows, continuous=["y", "z"]), gaussian=cs.estimators.HierarchicalGaussian()
+    )
     local, rng = net["y"], np.random.default_rng(0)
     assert np.isfinite(local.parameters).all()
     assert np.isfinite(local.posterior.interval(0.9)).all()
@@ -219,7 +222,7 @@ def test_sources_that_are_exact_by_themselves_keep_their_own_lines():
     rows = rows_of()
     slope = {f"f{i}": i for i in range(5)}
     rows["y"] = np.array([slope[f] for f in rows["source"]]) * rows["x"]
-    net = cs.fit(DAG, read(rows), gaussian=cs.HierarchicalGaussian())
+    net = cs.fit(DAG, read(rows), gaussian=cs.estimators.HierarchicalGaussian())
     expected = [slope[f] for f in net.variables["source"].states[:-1]]
     np.testing.assert_allclose(net["y"].coefficients[:-1, 0, 0], expected, atol=1e-4)
 
@@ -237,8 +240,8 @@ def test_the_order_of_rows_and_sources_does_not_matter():
     rows = rows_of()
     order = np.random.default_rng(1).permutation(120)
     turned = {name: column[order] for name, column in rows.items()}
-    one = cs.fit(DAG, read(rows), gaussian=cs.HierarchicalGaussian())
-    two = cs.fit(DAG, read(turned), gaussian=cs.HierarchicalGaussian())
+    one = cs.fit(DAG, read(rows), gaussian=cs.estimators.HierarchicalGaussian())
+    two = cs.fit(DAG, read(turned), gaussian=cs.estimators.HierarchicalGaussian())
     first, second = (net.variables["source"].states for net in (one, two))
     where = [second.index(name) for name in first]
     np.testing.assert_allclose(
@@ -257,8 +260,10 @@ def test_a_row_of_weight_two_is_two_rows():
 def test_batches_are_the_whole():
     table = read(rows_of())
     parts = [table.take(slice(0, 0)), table.take(slice(0, 7)), table.take(slice(7, 120))]
-    one = cs.fit(DAG, table, gaussian=cs.HierarchicalGaussian())["y"]
-    two = cs.fit(DAG, Batches(table.schema, parts), gaussian=cs.HierarchicalGaussian())["y"]
+    one = cs.fit(DAG, table, gaussian=cs.estimators.HierarchicalGaussian())["y"]
+    two = cs.fit(DAG, Batches(table.schema, parts), gaussian=cs.estimators.HierarchicalGaussian())[
+        "y"
+    ]
     np.testing.assert_allclose(one.parameters, two.parameters, rtol=1e-6)
 
 
@@ -304,8 +309,10 @@ def test_the_evidence_of_pooling_is_that_of_dense_student_densities():
 
 
 def test_the_evidence_favours_what_made_the_rows():
-    together = cs.fit(SIMPLE, read(rows_of(400, spread=0.0)), gaussian=cs.HierarchicalGaussian())
-    apart = cs.fit(SIMPLE, read(rows_of(400)), gaussian=cs.HierarchicalGaussian())
+    together = cs.fit(
+        SIMPLE, read(rows_of(400, spread=0.0)), gaussian=cs.estimators.HierarchicalGaussian()
+    )
+    apart = cs.fit(SIMPLE, read(rows_of(400)), gaussian=cs.estimators.HierarchicalGaussian())
     one, two = together.record.pooling["y"], apart.record.pooling["y"]
     assert one["pooled"] > one["hierarchical"]
     assert two["hierarchical"] > two["pooled"] + 10
@@ -320,5 +327,5 @@ def test_a_source_keeps_its_own_sd_in_a_joint_state_that_borrows():
 
 def test_pooled_sources_are_not_said_to_be_one():
     rows = read(rows_of())
-    choice = cs.Pooled(cs.HierarchicalGaussian())
+    choice = cs.Pooled(cs.estimators.HierarchicalGaussian())
     assert cs.fit(DAG, rows, cs.Dirichlet(), gaussian=choice).record.notes == ()

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 from hierarchy_oracles import two_states
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from source_tables import DAG, table_of
 
@@ -82,7 +81,7 @@ def test_relabelled_groups_states_and_batches_relabel_the_answer(counts, s, alph
 
 @given(counts=arrays(np.int64, (3, 2, 3), elements=counts_of_all_sizes), s=strengths)
 @settings(deadline=None, max_examples=40)
-@pytest.mark.parametrize("kind", [cs.HDS, cs.HDMJS, cs.HDMCS, cs.Adaptive])
+@pytest.mark.parametrize("kind", [cs.HDS, cs.HDMJS, cs.HDMCS, cs.estimators.Adaptive])
 def test_every_table_of_counts_can_be_fitted(kind, counts, s):
     net = cs.fit(DAG, table_of(counts), kind(s=s))
     for local in net.distributions.values():
@@ -91,7 +90,7 @@ def test_every_table_of_counts_can_be_fitted(kind, counts, s):
         assert np.isfinite(list(family.values())).all()
 
 
-@pytest.mark.parametrize("kind", [cs.HDS, cs.HDMJS, cs.HDMCS, cs.Adaptive])
+@pytest.mark.parametrize("kind", [cs.HDS, cs.HDMJS, cs.HDMCS, cs.estimators.Adaptive])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 3, 2), (3, 1, 2), (3, 3, 1), (2, 2, 5)])
 def test_tables_of_one_source_one_parent_state_or_one_state_can_be_fitted(kind, shape):
     for scale in (1, 10**6, 0.3):

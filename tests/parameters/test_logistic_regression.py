@@ -69,7 +69,9 @@ def test_without_ridge_the_fit_maximizes_the_likelihood():
 def test_the_ridge_is_a_symmetric_prior_of_standardized_coefficients():
     rows, ridge = rows_of(), 3.0
     table = read(rows)
-    local = cs.fit(cs.DAG([("x", "y")]), table, logistic=cs.LogisticRegression(ridge))["y"]
+    local = cs.fit(cs.DAG([("x", "y")]), table, logistic=cs.estimators.LogisticRegression(ridge))[
+        "y"
+    ]
     x = (rows["x"] - rows["x"].mean()) / rows["x"].std()
     y = np.searchsorted(["u", "v", "w"], rows["y"])
     first = np.log(np.bincount(y) + 0.5)
@@ -105,13 +107,15 @@ def test_a_row_of_weight_two_is_two_rows():
     np.testing.assert_allclose(one.parameters, two.parameters, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("choice", [cs.LogisticRegression(), cs.HierarchicalLogistic()], ids=repr)
+@pytest.mark.parametrize(
+    "choice", [cs.estimators.LogisticRegression(), cs.estimators.HierarchicalLogistic()], ids=repr
+)
 def test_batches_and_other_orders_of_rows_give_the_same_fit(choice):
     table = read(rows_of(), source="source")
     parts = [table.take(slice(200, 300)), table.take(slice(0, 0)), table.take(slice(0, 200))]
-    one = cs.fit(DAG, table, logistic=choice, gaussian=cs.HierarchicalGaussian())["y"]
+    one = cs.fit(DAG, table, logistic=choice, gaussian=cs.estimators.HierarchicalGaussian())["y"]
     batches = Batches(table.schema, parts)
-    two = cs.fit(DAG, batches, logistic=choice, gaussian=cs.HierarchicalGaussian())["y"]
+    two = cs.fit(DAG, batches, logistic=choice, gaussian=cs.estimators.HierarchicalGaussian())["y"]
     np.testing.assert_allclose(one.parameters, two.parameters, rtol=1e-5, atol=1e-6)
 
 
@@ -127,7 +131,7 @@ def test_families_are_fitted_together_as_alone():
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_separated_states_have_finite_coefficients(ridge):
     table = cs.read({"x": np.arange(20.0) + 0.5, "y": np.array(["u"] * 10 + ["v"] * 10)})
-    net = cs.fit(cs.DAG([("x", "y")]), table, logistic=cs.LogisticRegression(ridge))
+    net = cs.fit(cs.DAG([("x", "y")]), table, logistic=cs.estimators.LogisticRegression(ridge))
     assert np.isfinite(net["y"].parameters).all()
     assert net["y"].coefficients[1, 0] > 0
     assert np.isfinite(net["y"].posterior.variance()).all()
@@ -157,7 +161,11 @@ def test_degenerate_columns_give_finite_numbers(kind):
     if kind == "unseen state":
         rows["y"] = np.where(rows["y"] == "w", "u", rows["y"])
     table = read(rows, states=states, source="source", continuous=["z"])
-    for choice in (cs.LogisticRegression(0), cs.LogisticRegression(), cs.HierarchicalLogistic()):
+    for choice in (
+        cs.estimators.LogisticRegression(0),
+        cs.estimators.LogisticRegression(),
+        cs.estimators.HierarchicalLogistic(),
+    ):
         local = cs.fit(DAG, table, logistic=choice)["y"]
         assert np.isfinite(local.parameters).all()
         assert np.isfinite(local.posterior.interval(0.9)).all()
@@ -175,7 +183,9 @@ def test_a_mean_of_1e8_changes_no_slope():
 def test_the_posterior_is_close_to_an_importance_sample():
     rows = rows_of(400)
     is_used = np.ones(400, bool)
-    net = cs.fit(cs.DAG.parse("[x][z][y|x:z]"), read(rows), logistic=cs.LogisticRegression(0))
+    net = cs.fit(
+        cs.DAG.parse("[x][z][y|x:z]"), read(rows), logistic=cs.estimators.LogisticRegression(0)
+    )
     posterior, rng = net["y"].posterior, np.random.default_rng(0)
     drawn = np.array([posterior.draw(rng) for _ in range(3000)])
     b = drawn[:, 1:].copy()
@@ -247,7 +257,9 @@ def test_a_family_without_complete_rows_is_named():
         logistic_fits(Memory(read(rows, continuous=["x"])), [cs.Family("y", ("x",))])
 
 
-@pytest.mark.parametrize("choice", [cs.LogisticRegression, cs.HierarchicalLogistic])
+@pytest.mark.parametrize(
+    "choice", [cs.estimators.LogisticRegression, cs.estimators.HierarchicalLogistic]
+)
 def test_a_ridge_below_zero_is_refused(choice):
     with pytest.raises(InputError, match=f"{choice.__name__}: ridge must be zero or more, got -1"):
         choice(ridge=-1)

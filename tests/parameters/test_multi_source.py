@@ -16,7 +16,7 @@ from consilience.errors import DataError, InputError, ModelError
 # Counts of p -> x in two sources, the second without rows of p1: (sources, states of p, of x).
 COUNTS = np.array([[[4, 2, 0], [0, 1, 5]], [[1, 3, 1], [0, 0, 0]]])
 HIERARCHICAL = [cs.HDMCS, cs.HDMJS]
-BY_SOURCE = [*HIERARCHICAL, cs.Adaptive]
+BY_SOURCE = [*HIERARCHICAL, cs.estimators.Adaptive]
 
 
 def fitted(estimator, counts=COUNTS, dag=DAG):
@@ -240,7 +240,7 @@ def test_every_parameter_changes_some_answer(kind, changed):
 
 @pytest.mark.parametrize("changed", [{"s": 50.0}, {"alpha0": 0.1}], ids=str)
 def test_every_parameter_of_adaptive_changes_some_answer(changed):
-    one, two = fitted(cs.Adaptive()), fitted(cs.Adaptive(**changed))
+    one, two = fitted(cs.estimators.Adaptive()), fitted(cs.estimators.Adaptive(**changed))
     assert not np.allclose(one["x"].table, two["x"].table, atol=1e-4)
 
 
@@ -296,7 +296,7 @@ def test_the_record_has_the_evidence_of_three_ways_to_see_the_sources():
     "kind",
     [
         cs.HDMJS,
-        cs.Adaptive,
+        cs.estimators.Adaptive,
         lambda **tie: cs.HDMCS(pseudo_count=0.5, **tie),
         lambda **tie: cs.Separate(cs.HDMCS(**tie)),
         lambda **tie: cs.Separate(cs.Pooled(cs.HDMJS(**tie))),
@@ -316,7 +316,7 @@ def test_families_that_were_pooled_have_no_evidence_of_pooling(estimator):
 
 
 def test_adaptive_is_the_average_by_evidence():
-    net = fitted(cs.Adaptive(s=2.0, alpha0=0.5))
+    net = fitted(cs.estimators.Adaptive(s=2.0, alpha0=0.5))
     pooled = fitted(cs.Pooled(cs.Dirichlet(per_cell=0.5)))["x"].table
     tied = fitted(cs.HDMCS(s=2.0, alpha0=0.5))["x"].table
     apart = fitted(cs.Separate(cs.Dirichlet(per_cell=0.5)))["x"].table
@@ -339,7 +339,7 @@ def test_adaptive_is_the_average_by_evidence():
 
 
 def test_adaptive_gives_a_new_source_the_pooled_table_and_the_base_of_the_tied_ones():
-    adaptive, tied = fitted(cs.Adaptive(s=2.0)), fitted(cs.HDMCS(s=2.0))
+    adaptive, tied = fitted(cs.estimators.Adaptive(s=2.0)), fitted(cs.HDMCS(s=2.0))
     pooled = fitted(cs.Pooled(cs.Dirichlet(per_cell=1)))["x"].table
     evidence = np.array(list(adaptive.record.pooling["x"].values()))
     share = np.exp(evidence - evidence.max())[0] / np.exp(evidence - evidence.max()).sum()
@@ -350,11 +350,11 @@ def test_adaptive_gives_a_new_source_the_pooled_table_and_the_base_of_the_tied_o
 def test_adaptive_pools_like_sources_and_parts_unlike_ones():
     like = np.tile(np.array([[[60, 25, 15], [10, 70, 20]]]), (5, 1, 1))
     unlike = np.stack([np.roll(like[0], f, axis=-1) for f in range(3)] * 2)
-    near = fitted(cs.Adaptive(), like)
+    near = fitted(cs.estimators.Adaptive(), like)
     assert near.record.pooling["x"]["pooled"] == max(near.record.pooling["x"].values())
     pooled = fitted(cs.Pooled(cs.Dirichlet(per_cell=1)), like)["x"].table
     np.testing.assert_allclose(near["x"].table[:5], np.tile(pooled, (5, 1, 1)), atol=0.005)
-    far = fitted(cs.Adaptive(), unlike)
+    far = fitted(cs.estimators.Adaptive(), unlike)
     assert far.record.pooling["x"]["pooled"] < far.record.pooling["x"]["hierarchical"] - 100
     own = unlike / unlike.sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(far["x"].table[:6], own, atol=0.03)
@@ -383,7 +383,7 @@ def test_the_record_says_where_the_evidence_of_tied_sources_is_a_bound(estimator
     note = fitted(estimator, COUNTS + 0.001).record.notes[-1]
     assert "a variational lower bound for tied sources" in note
     assert note.endswith(": 'p', 'x'.")
-    assert ("weights of the tables" in note) == isinstance(estimator, cs.Adaptive)
+    assert ("weights of the tables" in note) == isinstance(estimator, cs.estimators.Adaptive)
 
 
 @pytest.mark.parametrize("kind", [cs.HDS, *HIERARCHICAL])
@@ -408,7 +408,9 @@ def test_draws_depend_on_the_seed_alone():
     assert not np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("estimator", [cs.MLE(), cs.Shrinkage(), cs.Adaptive()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [cs.MLE(), cs.estimators.Shrinkage(), cs.estimators.Adaptive()], ids=repr
+)
 def test_an_estimator_without_a_posterior_says_so(estimator):
     net = fitted(estimator)
     with pytest.raises(ModelError, match="the distribution of 'x' has no posterior"):

@@ -57,7 +57,7 @@ def posterior_by_grid(rows, precision, degrees):
 @pytest.mark.parametrize(("precision", "degrees"), [(0.01, 1.0), (3.0, 5.0)])
 def test_the_posterior_is_that_of_a_grid(precision, degrees):
     rows = rows_of()
-    local = cs.fit(DAG, cs.read(rows), cs.NormalInverseGamma(precision, degrees))["y"]
+    local = cs.fit(DAG, cs.read(rows), cs.estimators.NormalInverseGamma(precision, degrees))["y"]
     slope, of_slope, sd, of_sd = posterior_by_grid(rows, precision, degrees)
     assert local.coefficients[0] == pytest.approx(slope, rel=1e-3)
     variance = local.posterior.variance()
@@ -69,7 +69,7 @@ def test_the_posterior_is_that_of_a_grid(precision, degrees):
 
 
 def test_intervals_hold_the_stated_share_of_the_draws():
-    local = cs.fit(DAG, cs.read(rows_of()), cs.NormalInverseGamma())["y"]
+    local = cs.fit(DAG, cs.read(rows_of()), cs.estimators.NormalInverseGamma())["y"]
     rng = np.random.default_rng(1)
     drawn = np.array([local.posterior.draw(rng) for _ in range(8000)])
     for level in (0.5, 0.9):
@@ -89,7 +89,7 @@ def test_intervals_cover_what_they_say_with_few_rows():
         x = rng.normal(size=(10, 4))
         y = truth[0] + x @ truth[1:5] + rng.normal(0, truth[5], 10)
         rows = cs.read({**dict(zip(names, x.T, strict=True)), "y": y}, continuous=[*names, "y"])
-        low, high = cs.intervals(cs.fit(dag, rows, cs.NormalInverseGamma()), "y")
+        low, high = cs.intervals(cs.fit(dag, rows, cs.estimators.NormalInverseGamma()), "y")
         hits += (low < truth) & (truth < high)
     share = hits / 300
     assert share.min() > 0.89  # 95 % less three standard errors, and a little for the prior
@@ -98,14 +98,14 @@ def test_intervals_cover_what_they_say_with_few_rows():
 
 def test_a_vanishing_prior_gives_least_squares():
     table = cs.read(rows_of())
-    one = cs.fit(DAG, table, cs.NormalInverseGamma(1e-12, 1e-12))["y"]
+    one = cs.fit(DAG, table, cs.estimators.NormalInverseGamma(1e-12, 1e-12))["y"]
     two = cs.fit(DAG, table, cs.MLE())["y"]
     np.testing.assert_allclose(one.parameters, two.parameters, rtol=1e-8)
 
 
 def test_a_large_precision_shrinks_slopes_to_zero_and_keeps_the_mean():
     rows = rows_of()
-    local = cs.fit(DAG, cs.read(rows), cs.NormalInverseGamma(precision=1e9))["y"]
+    local = cs.fit(DAG, cs.read(rows), cs.estimators.NormalInverseGamma(precision=1e9))["y"]
     assert abs(local.coefficients[0]) < 1e-6
     assert local.intercept == pytest.approx(rows["y"].mean())
 
@@ -113,8 +113,8 @@ def test_a_large_precision_shrinks_slopes_to_zero_and_keeps_the_mean():
 def test_units_of_the_variables_do_not_matter():
     rows = rows_of()
     changed = {"x": 1e3 * rows["x"] - 7e5, "y": 0.01 * rows["y"] + 40}
-    one = cs.fit(DAG, cs.read(rows), cs.NormalInverseGamma(2.0, 3.0))["y"]
-    two = cs.fit(DAG, cs.read(changed), cs.NormalInverseGamma(2.0, 3.0))["y"]
+    one = cs.fit(DAG, cs.read(rows), cs.estimators.NormalInverseGamma(2.0, 3.0))["y"]
+    two = cs.fit(DAG, cs.read(changed), cs.estimators.NormalInverseGamma(2.0, 3.0))["y"]
     np.testing.assert_allclose(two.coefficients, one.coefficients * 1e-5, rtol=1e-9)
     np.testing.assert_allclose(two.sd, one.sd * 0.01, rtol=1e-9)
 
@@ -122,7 +122,7 @@ def test_units_of_the_variables_do_not_matter():
 def test_a_joint_state_without_rows_has_the_prior():
     rows = rows_of() | {"g": np.array(["a"] * 12)}
     table = cs.read(rows, states={"g": ["a", "b"]})
-    net = cs.fit(cs.DAG.parse("[g][x][y|g:x]"), table, gaussian=cs.NormalInverseGamma())
+    net = cs.fit(cs.DAG.parse("[g][x][y|g:x]"), table, gaussian=cs.estimators.NormalInverseGamma())
     assert net["y"].intercept[1] == pytest.approx(rows["y"].mean())
     assert net["y"].coefficients[1, 0] == 0
     assert np.isinf(net["y"].posterior.variance()[1]).all()
@@ -130,7 +130,9 @@ def test_a_joint_state_without_rows_has_the_prior():
 
 
 def test_a_constant_child_is_certain():
-    net = cs.fit(cs.DAG(nodes=["y"]), cs.read({"y": [1.5, 1.5]}), gaussian=cs.NormalInverseGamma())
+    net = cs.fit(
+        cs.DAG(nodes=["y"]), cs.read({"y": [1.5, 1.5]}), gaussian=cs.estimators.NormalInverseGamma()
+    )
     low, high = cs.intervals(net, "y")
     np.testing.assert_array_equal(low, [1.5, 0.0])
     np.testing.assert_array_equal(high, [1.5, 0.0])
@@ -151,17 +153,19 @@ def test_the_variance_of_a_sd_is_continuous_where_its_formula_changes():
 
 def test_one_row_is_too_few():
     with pytest.raises(DataError, match="family of 'y' has 1 complete rows"):
-        cs.fit(cs.DAG(nodes=["y"]), cs.read({"y": [1.5]}), gaussian=cs.NormalInverseGamma())
+        cs.fit(
+            cs.DAG(nodes=["y"]), cs.read({"y": [1.5]}), gaussian=cs.estimators.NormalInverseGamma()
+        )
 
 
 @pytest.mark.parametrize("name", ["precision", "degrees"])
 def test_sizes_of_the_prior_must_be_positive(name):
     with pytest.raises(InputError, match=f"NormalInverseGamma: {name} must be positive, got 0"):
-        cs.NormalInverseGamma(**{name: 0})
+        cs.estimators.NormalInverseGamma(**{name: 0})
 
 
 def test_a_constant_child_is_told_in_the_record():
     rows = cs.read({"x": [1.5, 1.5, 1.5], "y": [0.5, 1.5, 2.7]}, continuous=["x", "y"])
-    net = cs.fit(cs.DAG(nodes=["x", "y"]), rows, cs.NormalInverseGamma())
+    net = cs.fit(cs.DAG(nodes=["x", "y"]), rows, cs.estimators.NormalInverseGamma())
     assert net["x"].sd == 0
     assert net.record.notes == ("Constant, so that the sd is zero: 'x'.",)

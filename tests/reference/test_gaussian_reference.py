@@ -11,11 +11,11 @@ pytestmark = pytest.mark.data
 GAUSSIAN_TEST = cs.DAG.parse("[A][B][E][G][C|A:B][D|B][F|A:D:E:G]")
 CLGAUSSIAN_TEST = cs.DAG.parse("[A][B][C][H][D|A:H][F|B:C][E|B:D][G|A:D:E:F]")
 KNOWN = {
-    ("gaussian.test", cs.LogLikelihood()): -53131.91725991893,
+    ("gaussian.test", cs.scores.LogLikelihood()): -53131.91725991893,
     ("gaussian.test", cs.AIC()): -53152.91725991893,
     ("gaussian.test", cs.BIC()): -53221.347788428815,
-    ("gaussian.test", cs.BGe()): -53258.94161814046,
-    ("clgaussian.test", cs.LogLikelihood()): -20074.13346093722,
+    ("gaussian.test", cs.scores.BGe()): -53258.94161814046,
+    ("clgaussian.test", cs.scores.LogLikelihood()): -20074.13346093722,
     ("clgaussian.test", cs.AIC()): -20125.13346093722,
     ("clgaussian.test", cs.BIC()): -20291.321887318336,
 }
@@ -29,7 +29,7 @@ def test_scores_of_known_graphs(data_dir, name, score):
     assert found == pytest.approx(KNOWN[name, score], rel=1e-12)
 
 
-@pytest.mark.parametrize("score", [cs.BIC(), cs.BGe()], ids=repr)
+@pytest.mark.parametrize("score", [cs.BIC(), cs.scores.BGe()], ids=repr)
 @pytest.mark.parametrize(
     "search", [cs.HillClimb(), cs.HillClimb(tabu=0, restarts=0), cs.GES()], ids=repr
 )

@@ -8,7 +8,7 @@ import pytest
 
 import consilience as cs
 from consilience.errors import InputError
-from consilience.show import plot_belief
+from consilience.show.belief import plot_belief
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

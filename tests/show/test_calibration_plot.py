@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from consilience.classify import evaluate
+from consilience.classify.measures import evaluate
 from consilience.show.calibration import plot_calibration
 
 mpl.use("Agg")

@@ -24,12 +24,12 @@ def _close_figures():
 @pytest.fixture(scope="module")
 def story():
     net = cs.random_network(ARC, n_states={"a": 2, "b": 3}, seed=1)
-    rows = cs.with_gaps(net.sample(60, seed=1), cs.MCAR(0.3), seed=1)
-    return cs.augment(ARC, rows, chains=3, draws=50, warmup=20, seed=1)
+    rows = cs.simulate.with_gaps(net.sample(60, seed=1), cs.simulate.MCAR(0.3), seed=1)
+    return cs.gaps.augment(ARC, rows, chains=3, draws=50, warmup=20, seed=1)
 
 
 def test_a_row_of_the_picture_is_a_parameter_with_a_line_for_every_chain(story):
-    figure = cs.plot_chains(story, n_parameters=2)
+    figure = cs.plot(story, n_parameters=2)
     traces, ranks = figure.axes[0], figure.axes[1]
     assert len(figure.axes) == 4
     assert len(traces.lines) == 3
@@ -39,7 +39,7 @@ def test_a_row_of_the_picture_is_a_parameter_with_a_line_for_every_chain(story):
 
 
 def test_the_parameters_with_the_largest_r_hat_come_first(story):
-    figure = cs.plot_chains(story, n_parameters=3)
+    figure = cs.plot(story, n_parameters=3)
     titles = [ax.get_title("left") for ax in figure.axes[::2]]
     shown = [float(title.split("R-hat ")[1].split(",")[0]) for title in titles]
     assert shown == sorted(shown, reverse=True)
@@ -47,32 +47,32 @@ def test_the_parameters_with_the_largest_r_hat_come_first(story):
 
 
 def test_heights_of_ranks_add_up_to_the_draws(story):
-    figure = cs.plot_chains(story, ["b"], n_parameters=1)
+    figure = cs.plot(story, ["b"], n_parameters=1)
     heights = [patch.get_data().values for patch in figure.axes[1].patches]
     assert [int(np.sum(one)) for one in heights] == [50, 50, 50]
 
 
 def test_of_two_states_only_one_is_shown(story):
-    figure = cs.plot_chains(story, ["a"], n_parameters=9)
+    figure = cs.plot(story, ["a"], n_parameters=9)
     assert len(figure.axes) == 2
 
 
 def test_unknown_nodes_and_bad_numbers_are_refused(story):
     with pytest.raises(UnknownNameError, match="'z'"):
-        cs.plot_chains(story, ["z"])
+        cs.plot(story, ["z"])
     with pytest.raises(InputError, match="nodes must be a list"):
-        cs.plot_chains(story, "a")
+        cs.plot(story, "a")
     with pytest.raises(InputError, match="n_parameters"):
-        cs.plot_chains(story, n_parameters=0)
+        cs.plot(story, n_parameters=0)
 
 
 def test_what_is_no_chain_of_draws_is_refused():
     with pytest.raises(InputError, match=r"what cs\.augment\(\.\.\.\) gives, got a str"):
-        cs.plot_chains("x")
+        cs.plot("x")
 
 
 def test_a_legend_names_the_chains(story):
-    (legend,) = cs.plot_chains(story, n_parameters=1).legends
+    (legend,) = cs.plot(story, n_parameters=1).legends
     assert [text.get_text() for text in legend.get_texts()] == ["chain 1", "chain 2", "chain 3"]
 
 
@@ -80,9 +80,9 @@ def test_long_names_are_cut_and_the_parents_stay_beside_the_other_title():
     parent, child = "the pressure of the blood at rest " * 3, "the name of the child variable " * 3
     dag = cs.DAG([(parent, child), ("smoking habits of the parents", child)])
     rows = cs.random_network(dag, n_states=3, seed=1).sample(60, seed=1)
-    rows = cs.with_gaps(rows, cs.MCAR(0.3), seed=1)
-    long = cs.augment(dag, rows, chains=2, draws=20, warmup=5, seed=1)
-    figure = cs.plot_chains(long, [child], n_parameters=1)
+    rows = cs.simulate.with_gaps(rows, cs.simulate.MCAR(0.3), seed=1)
+    long = cs.gaps.augment(dag, rows, chains=2, draws=20, warmup=5, seed=1)
+    figure = cs.plot(long, [child], n_parameters=1)
     trace, ranks = figure.axes
     name, numbers = trace.get_title("left").split("\n")
     assert name.startswith("the name of the c")

@@ -25,7 +25,7 @@ def shown(ax):
 
 
 def test_the_profile_shows_what_each_class_is_like():
-    ax = cs.plot_classes(NET, "class")
+    ax = cs.plot(NET, "classes", node="class")
     assert shown(ax) == ["two = 1", "three = 0", "three = 1", "three = 2"]
     wanted = np.vstack([NET["two"].table[:, 1:].T, NET["three"].table.T])
     np.testing.assert_allclose(ax.images[0].get_array(), wanted)
@@ -34,7 +34,7 @@ def test_the_profile_shows_what_each_class_is_like():
 
 
 def test_features_need_not_be_children():
-    ax = cs.plot_classes(NET, "class", features=["other"], ax=plt.figure().subplots())
+    ax = cs.plot(NET, "classes", node="class", features=["other"], ax=plt.figure().subplots())
     assert shown(ax) == ["other = 1"]
     belief = NET.query("other", given={"class": "2"})["1"]
     assert ax.images[0].get_array()[0, 2] == pytest.approx(belief)
@@ -42,19 +42,19 @@ def test_features_need_not_be_children():
 
 def test_features_that_cannot_be_shown_are_refused():
     with pytest.raises(UnknownNameError, match="'klass'"):
-        cs.plot_classes(NET, "klass")
+        cs.plot(NET, "classes", node="klass")
     with pytest.raises(InputError, match="other nodes than 'class'"):
-        cs.plot_classes(NET, "class", features=["class"])
+        cs.plot(NET, "classes", node="class", features=["class"])
     with pytest.raises(InputError, match="at least one"):
-        cs.plot_classes(NET, "class", features=[])
+        cs.plot(NET, "classes", node="class", features=[])
     with pytest.raises(InputError, match="'other' has no children to show"):
-        cs.plot_classes(NET, "other")
+        cs.plot(NET, "classes", node="other")
 
 
 def test_the_number_that_was_chosen_is_marked():
     table = cs.read({name: ["no", "yes"] * 20 for name in ("x", "y", "z")})
     found = cs.latent_classes(table, [3, 1, 2], choice=cs.EM(restarts=1))
-    ax = cs.plot_hidden_states(found)
+    ax = cs.plot(found)
     assert ax.lines[0].get_xdata().tolist() == [1, 2, 3]
     assert ax.lines[1].get_xdata().tolist() == [found.n_states]
     assert ax.get_ylabel() == "BIC"
@@ -73,7 +73,7 @@ def with_numbers():
 
 
 def test_continuous_children_are_rows_of_means_and_sds():
-    ax = cs.plot_classes(with_numbers(), "kind")
+    ax = cs.plot(with_numbers(), "classes", node="kind")
     assert shown(ax) == ["age", "s = y"]
     assert [text.get_text() for text in ax.texts] == ["30 ± 5", "62.5 ± 10", "0.10", "0.80"]
     assert np.isnan(np.ma.filled(ax.images[0].get_array(), np.nan)[0]).all()
@@ -82,20 +82,20 @@ def test_continuous_children_are_rows_of_means_and_sds():
 
 
 def test_the_axis_says_what_the_cells_are():
-    assert cs.plot_classes(NET, "class").get_xlabel() == "cells: P(state | class)"
-    only = cs.plot_classes(with_numbers(), "kind", features=["age"])
+    assert cs.plot(NET, "classes", node="class").get_xlabel() == "cells: P(state | class)"
+    only = cs.plot(with_numbers(), "classes", node="kind", features=["age"])
     assert only.get_xlabel() == "cells: mean ± sd given kind"
 
 
 def test_a_continuous_node_has_no_classes():
     with pytest.raises(InputError, match="'age' is continuous; classes are the states"):
-        cs.plot_classes(with_numbers(), "age")
+        cs.plot(with_numbers(), "classes", node="age")
 
 
 def test_a_record_in_place_of_its_network_is_refused():
     table = cs.read({name: ["no", "yes"] * 20 for name in ("x", "y", "z")})
     found = cs.latent_classes(table, 2, choice=cs.EM(restarts=0))
     with pytest.raises(InputError, match=r"got a HiddenStates; a record .* found\.network"):
-        cs.plot_classes(found, "class")
+        cs.plot(found, "classes", node="class")
     with pytest.raises(InputError, match=r"what cs\.hidden_states\(\.\.\.\) or .* got a str"):
-        cs.plot_hidden_states("x")
+        cs.plot("x")

@@ -75,7 +75,7 @@ def test_what_em_and_variational_bayes_give_is_drawn():
     dag = cs.DAG([("h", "x"), ("h", "y")])
     story = cs.em(dag, rows, hidden={"h": 2}, choice=cs.EM(restarts=3))
     assert len(np.asarray(plot_convergence(story).collections[0].get_offsets())) == 4
-    plot_convergence(cs.variational(dag, rows, hidden={"h": 2}))
+    plot_convergence(cs.gaps.variational(dag, rows, hidden={"h": 2}))
 
 
 def test_other_things_are_refused():

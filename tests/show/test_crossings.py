@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from itertools import combinations, permutations, product
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from consilience.show.crossings import n_crossings, order_layers
 from consilience.show.layers import adjacency

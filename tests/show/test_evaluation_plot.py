@@ -8,7 +8,6 @@ import pytest
 
 import consilience as cs
 from consilience.errors import UnknownNameError
-from consilience.show.evaluation import evaluation_figures
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -34,7 +33,7 @@ def evaluated(n_sources=3, **options):
     choices = {
         "structures": {"naive Bayes": cs.naive_bayes, "graph": cs.DAG([("ill", "rash")])},
         "estimators": {"pooled": cs.Pooled(cs.Dirichlet()), "MLE $": cs.Separate(cs.MLE())},
-        "splits": cs.StratifiedFolds(3),
+        "splits": cs.classify.StratifiedFolds(3),
     }
     return cs.cross_evaluate(rows(n_sources), "ill", **{**choices, **options})
 
@@ -46,7 +45,7 @@ def drawn(ax):
 
 def test_every_contestant_has_its_mean_and_error_and_the_prior_a_line():
     found = evaluated()
-    ax = cs.plot_estimators(found, "accuracy")
+    ax = cs.plot(found, "estimators", measure="accuracy")
     means = {line.mean for line in found.summary("accuracy")}
     dots = {line.get_xdata()[0] for line in ax.lines}
     assert means <= dots
@@ -57,15 +56,15 @@ def test_every_contestant_has_its_mean_and_error_and_the_prior_a_line():
 
 
 def test_what_is_infinite_is_said():
-    found = evaluated(splits=cs.LearningCurve((10,), repeats=2))
+    found = evaluated(splits=cs.classify.LearningCurve((10,), repeats=2))
     assert found.summary("log_loss")[3].mean == np.inf
-    assert "infinite" in drawn(cs.plot_estimators(found))
-    assert r"infinite: MLE \$" in drawn(cs.plot_learning_curve(found))
+    assert "infinite" in drawn(cs.plot(found, "estimators"))
+    assert r"infinite: MLE \$" in drawn(cs.plot(found, "curve"))
 
 
 def test_every_source_is_a_dot_and_has_a_name():
     found = evaluated()
-    ax = cs.plot_evaluated_sources(found, "brier")
+    ax = cs.plot(found, "sources", measure="brier")
     values = found.by_source(("naive Bayes", "pooled"), "brier")
     assert set(values.values()) <= {line.get_xdata()[0] for line in ax.lines}
     assert len(ax.get_legend().get_texts()) == 3
@@ -73,13 +72,13 @@ def test_every_source_is_a_dot_and_has_a_name():
 
 
 def test_many_sources_share_one_grey_name():
-    ax = cs.plot_evaluated_sources(evaluated(n_sources=9), "brier")
+    ax = cs.plot(evaluated(n_sources=9), "sources", measure="brier")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a source"]
 
 
 def test_a_learning_curve_has_a_line_an_estimator():
-    found = evaluated(splits=cs.LearningCurve((10, 40, 90), repeats=2))
-    ax = cs.plot_learning_curve(found, "accuracy", "graph")
+    found = evaluated(splits=cs.classify.LearningCurve((10, 40, 90), repeats=2))
+    ax = cs.plot(found, "curve", measure="accuracy", structure="graph")
     assert ax.get_title() == "graph"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "40", "90"]
     names = list(ax.get_legend_handles_labels()[1])
@@ -89,39 +88,25 @@ def test_a_learning_curve_has_a_line_an_estimator():
 
 def test_calibration_curves_are_those_of_the_record():
     found = evaluated()
-    ax = cs.plot_calibration_curves(found)
+    ax = cs.plot(found, "calibration")
     lines = {line.get_label(): line for line in ax.lines}
     curve = found.curve(("naive Bayes", "pooled"))
     np.testing.assert_array_equal(lines["pooled"].get_ydata(), curve.observed)
     drawn(ax)
 
 
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        ({}, ["estimators", "sources", "calibration"]),
-        ({"n_sources": 0}, ["estimators", "calibration"]),
-        (
-            {"splits": cs.LearningCurve((20, 60), repeats=1)},
-            ["estimators", "sources", "learning-curves", "calibration"],
-        ),
-    ],
-)
-def test_there_are_the_figures_that_the_evaluation_calls_for(options, names):
-    if options.get("n_sources") == 0:
-        options = {**options, "estimators": {"Dirichlet": cs.Dirichlet()}}
-    figures = evaluation_figures(evaluated(**options))
-    assert list(figures) == names
-    for figure in figures.values():
-        figure.savefig(io.BytesIO(), format="png")
+@pytest.mark.parametrize("view", ["measures", "sources", "curves", "calibrations"])
+def test_the_panels_of_an_evaluation_can_be_saved(view):
+    found = evaluated(splits=cs.classify.LearningCurve((20, 60), repeats=1))
+    np.ravel(cs.plot(found, view))[0].figure.savefig(io.BytesIO(), format="png")
 
 
 def test_axes_can_be_given_and_structures_must_exist():
     found = evaluated()
     _, ax = plt.subplots()
-    for draw in (cs.plot_estimators, cs.plot_evaluated_sources, cs.plot_calibration_curves):
-        assert draw(found, ax=ax) is ax
+    for view in ("estimators", "sources", "calibration"):
+        assert cs.plot(found, view, ax=ax) is ax
     with pytest.raises(UnknownNameError, match="unknown structure 'tan'"):
-        cs.plot_calibration_curves(found, "tan")
+        cs.plot(found, "calibration", structure="tan")
     with pytest.raises(UnknownNameError, match="unknown measure 'speed'"):
-        cs.plot_estimators(found, "speed")
+        cs.plot(found, "estimators", measure="speed")

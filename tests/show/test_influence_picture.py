@@ -22,7 +22,7 @@ def influence_of(arcs):
     whole = cs.DAG([*arcs, *((group, one) for group, names in GROUPS.items() for one in names)])
     net = cs.random_network(whole, n_states=2, seed=1)
     groups = {name: tuple(names) for name, names in GROUPS.items()}
-    return cs.Influence(net, dag, groups, 0.0, 0.0, (), "given graph")
+    return cs.latent.Influence(net, dag, groups, 0.0, 0.0, (), "given graph")
 
 
 FOUND = influence_of([("heart", "lung <&>")])
@@ -35,7 +35,7 @@ def close_figures():
 
 
 def test_each_model_is_a_box_that_lists_its_variables():
-    drawn = ET.fromstring(cs.svg_influence(FOUND, title="two models"))
+    drawn = ET.fromstring(cs.svg(FOUND, title="two models"))
     texts = [element.text for element in drawn.iter() if element.tag.endswith("}text")]
     assert texts[0] == "two models"
     assert {"heart", "pulse", "pressure", "lung <&>", "sound 0", "and 5 more"} <= set(texts)
@@ -45,7 +45,7 @@ def test_each_model_is_a_box_that_lists_its_variables():
 
 
 def test_lines_stay_inside_their_box_and_boxes_apart():
-    drawn = ET.fromstring(cs.svg_influence(FOUND))
+    drawn = ET.fromstring(cs.svg(FOUND))
     for model in (one for one in drawn.iter() if one.get("class") == "model"):
         [box] = [one for one in model if one.tag.endswith("}rect")]
         top, height = float(box.get("y")), float(box.get("height"))
@@ -55,7 +55,7 @@ def test_lines_stay_inside_their_box_and_boxes_apart():
 
 
 def test_matplotlib_draws_the_same_boxes_and_arcs():
-    ax = cs.plot_influence(FOUND)
+    ax = cs.plot(FOUND)
     heads = [patch for patch in ax.patches if isinstance(patch, Polygon)]
     filled = [
         patch
@@ -63,25 +63,27 @@ def test_matplotlib_draws_the_same_boxes_and_arcs():
         if isinstance(patch, FancyBboxPatch) and patch.get_facecolor()[3] > 0
     ]
     assert (len(heads), len(filled)) == (1, 2)
-    assert cs.plot_influence(influence_of([]), ax) is ax
+    assert cs.plot(influence_of([]), ax) is ax
 
 
 def test_only_influence_networks_are_drawn():
     with pytest.raises(InputError, match="from an Influence, got a DAG"):
-        cs.svg_influence(cs.DAG(nodes=["a"]))
+        cs.svg(cs.DAG(nodes=["a"]))
     with pytest.raises(InputError, match=r"got a str; cs\.influence\(\.\.\.\)"):
-        cs.plot_influence("x")
+        cs.plot("x")
 
 
 def test_names_are_written_in_full_where_there_is_room():
     name = "a name of forty letters, or almost forty"
     net = cs.random_network(cs.DAG([("heart", name)]), n_states=2, seed=1)
-    found = cs.Influence(net, cs.DAG(nodes=["heart"]), {"heart": (name,)}, 0.0, 0.0, (), "given")
-    assert f">{name}</text>" in cs.svg_influence(found)
+    found = cs.latent.Influence(
+        net, cs.DAG(nodes=["heart"]), {"heart": (name,)}, 0.0, 0.0, (), "given"
+    )
+    assert f">{name}</text>" in cs.svg(found)
 
 
 def test_letters_stay_inside_their_box():
-    ax = cs.plot_influence(FOUND)
+    ax = cs.plot(FOUND)
     boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
     words = [patch for patch in ax.patches if type(patch) is PathPatch and patch.get_fill()]
     assert len(words) == 1 + 2 + 1 + 8
@@ -103,5 +105,5 @@ def test_the_curves_of_letters_are_not_searched_for_their_extremes(monkeypatch):
         "axis_aligned_extrema",
         lambda curve: searched.append(curve) or plain(curve),
     )
-    cs.plot_influence(FOUND)
+    cs.plot(FOUND)
     assert len(searched) < 50  # the corners of two boxes, not hundreds of curves of letters

@@ -7,14 +7,13 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from show_graphs import ASIA, dags, sized_dags, with_source
 
 from consilience.errors import InputError, UnknownNameError
 from consilience.files.registry import load
 from consilience.graph.dag import DAG
-from consilience.show import layout
+from consilience.show.layout import layout
 from consilience.show.picture import curve
 
 CROWDED = DAG(  # many arcs arrive beside one that runs straight down
@@ -99,7 +98,7 @@ def test_the_order_of_nodes_and_arcs_does_not_matter(dag, data):
 
 def test_the_picture_does_not_depend_on_the_process():
     program = (
-        "from consilience.graph.dag import DAG; from consilience.show import layout;"
+        "from consilience.graph.dag import DAG; from consilience.show.layout import layout;"
         "d = DAG([(f'n{i}', f'n{j}') for i in range(12) for j in range(i + 1, 12) if i * j % 3]);"
         "print(sorted(layout(d).boxes.items()), sorted(layout(d).routes.items()))"
     )

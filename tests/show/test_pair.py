@@ -5,14 +5,14 @@ import xml.etree.ElementTree as ET
 
 import matplotlib as mpl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from show_graphs import ASIA, network
 
 from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
-from consilience.show import plot_pair, svg_pair
 from consilience.show.pair import LOOKS, pair_of
+from consilience.show.plot_pair import plot_pair
+from consilience.show.svg_pair import svg_pair
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

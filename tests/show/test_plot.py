@@ -9,7 +9,7 @@ from show_graphs import ASIA, network, with_source
 
 from consilience.errors import InputError, UnknownNameError
 from consilience.graph.dag import DAG
-from consilience.show import plot_graph, plot_sources
+from consilience.show.plot import plot_graph, plot_sources
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -8,7 +8,8 @@ import pytest
 
 import consilience as cs
 from consilience.errors import InputError
-from consilience.show import plot_graph, plot_sources, svg
+from consilience.show.plot import plot_graph, plot_sources
+from consilience.show.views import svg
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -13,7 +13,7 @@ from consilience.errors import InputError, UnknownNameError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.network.record import Record
-from consilience.show import describe_network, outline, table_text
+from consilience.show.text import describe_network, outline, table_text
 
 
 def literal(text):

@@ -3,13 +3,12 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from show_graphs import ASIA, dags, network, with_source
 
 from consilience.errors import InputError, UnknownNameError
 from consilience.graph.dag import DAG
-from consilience.show import svg
+from consilience.show.views import svg
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

@@ -7,7 +7,7 @@ import pytest
 
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
-from consilience.show import plot_trace
+from consilience.show.trace import plot_trace
 from consilience.structure.searches.task import SearchResult, Step
 
 mpl.use("Agg")

@@ -34,7 +34,7 @@ def labels(figure):
 
 
 def test_every_source_has_a_panel_with_its_arcs_and_those_it_lacks():
-    figure = cs.plot_fusion(FUSED)
+    figure = cs.plot(FUSED)
     assert [ax.get_title(loc="left") for ax in figure.axes] == [
         "rome: 2 arcs",
         "oslo: 2 arcs",
@@ -47,12 +47,12 @@ def test_every_source_has_a_panel_with_its_arcs_and_those_it_lacks():
 
 
 def test_beside_the_truth_arcs_are_true_false_or_missed():
-    figure = cs.plot_fusion(FUSED, truth=cs.DAG.parse("[a][b|a][c|a]"))
+    figure = cs.plot(FUSED, truth=cs.DAG.parse("[a][b|a][c|a]"))
     assert labels(figure) == ["true", "false", "missed"]
 
 
 def test_all_panels_have_the_same_layout():
-    figure = cs.plot_thresholds(FUSED)
+    figure = cs.plot(FUSED, "thresholds")
     boxes = [
         [p.get_bbox().bounds for p in ax.patches if hasattr(p, "get_boxstyle")]
         for ax in figure.axes
@@ -62,21 +62,21 @@ def test_all_panels_have_the_same_layout():
 
 
 def test_thresholds_are_drawn_as_asked():
-    figure = cs.plot_thresholds(FUSED, thresholds=[1, 2.5], order=cs.RowByRow())
+    figure = cs.plot(FUSED, "thresholds", thresholds=[1, 2.5], order=cs.fusion.RowByRow())
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["threshold 1: 2 arcs", "threshold 2.5: 0 arcs"]
     with pytest.raises(ValueError, match="no threshold to draw"):
-        cs.plot_thresholds(FUSED, thresholds=[])
+        cs.plot(FUSED, "thresholds", thresholds=[])
 
 
 def test_more_sources_than_panels_are_told():
-    figure = cs.plot_fusion(FUSED, max_panels=2)
+    figure = cs.plot(FUSED, max_panels=2)
     assert len(figure.axes) == 2
     assert labels(figure)[-1] == "1 more sources are not shown"
 
 
 def test_the_matrix_has_the_votes_and_a_frame_for_each_arc_of_the_fused_graph():
-    ax = cs.plot_votes(FUSED)
+    ax = cs.plot(FUSED, "votes")
     assert ax.images[0].get_array().tolist() == FUSED.votes.matrix.tolist()
     assert sum(isinstance(p, Rectangle) for p in ax.patches) == len(FUSED.dag.arcs)
     assert sorted(text.get_text() for text in ax.texts) == ["1", "1", "2", "2"]
@@ -85,24 +85,22 @@ def test_the_matrix_has_the_votes_and_a_frame_for_each_arc_of_the_fused_graph():
 
 def test_the_matrix_is_drawn_into_given_axes():
     _, ax = plt.subplots()
-    assert cs.plot_votes(FUSED, ax) is ax
+    assert cs.plot(FUSED, "votes", ax=ax) is ax
 
 
 def test_a_source_without_some_variables_is_not_said_to_lack_their_arcs():
     some = cs.fuse({**DAGS, "part": cs.DAG(nodes=["a", "b"])})
-    blue = heads(cs.plot_fusion(some).axes[-1], "#0072B2")
+    blue = heads(cs.plot(some).axes[-1], "#0072B2")
     assert blue == len([arc for arc in some.dag.arcs if set(arc) <= {"a", "b"}])
 
 
-@pytest.mark.parametrize("draw", [cs.plot_fusion, cs.plot_thresholds], ids=["sources", "levels"])
-def test_only_a_fusion_and_a_truth_over_its_nodes_are_drawn(draw):
-    with pytest.raises(ValueError, match="drawn from a Fusion, got a DAG"):
-        draw(DAGS["rome"])
+@pytest.mark.parametrize("view", ["sources", "thresholds"])
+def test_only_a_truth_over_its_nodes_is_drawn(view):
     with pytest.raises(ValueError, match="the same nodes"):
-        draw(FUSED, truth=cs.DAG(nodes=["a"]))
+        cs.plot(FUSED, view, truth=cs.DAG(nodes=["a"]))
 
 
 def test_many_sources_are_laid_out_in_rows():
     many = cs.fuse({f"s{k}": DAGS["rome"] for k in range(30)})
-    assert len(cs.plot_fusion(many, max_panels=30).axes) >= 30
-    assert len([ax for ax in cs.plot_thresholds(many).axes if ax.get_title(loc="left")]) == 10
+    assert len(cs.plot(many, max_panels=30).axes) >= 30
+    assert len([ax for ax in cs.plot(many, "thresholds").axes if ax.get_title(loc="left")]) == 10

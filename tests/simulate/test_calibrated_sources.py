@@ -10,13 +10,9 @@ import consilience as cs
 from consilience.distributions.categorical import Categorical
 from consilience.errors import InputError, UnknownNameError
 from consilience.network.network import Network
-from consilience.simulate import (
-    difficulty,
-    diverge,
-    diverge_calibrated,
-    realized_divergence,
-)
-from consilience.simulate.difficulty import of_source
+from consilience.simulate.calibration import diverge_calibrated
+from consilience.simulate.divergence import diverge, realized_divergence
+from consilience.simulate.hardness import difficulty, of_source
 
 DELTAS = (0.25, 0.5, 0.75, 1.0)
 

@@ -4,8 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from simulated_sources import (
     TARGET,
@@ -19,7 +18,7 @@ from simulated_sources import (
 import consilience as cs
 from consilience.errors import InputError, ModelError, UnknownNameError
 from consilience.network.network import Network
-from consilience.simulate import diverge, realized_divergence
+from consilience.simulate.divergence import diverge, realized_divergence
 
 
 @st.composite

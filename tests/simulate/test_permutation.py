@@ -8,7 +8,9 @@ import consilience as cs
 from consilience.data.variable import Schema
 from consilience.errors import DataError, InputError
 from consilience.network.network import Network
-from consilience.simulate import difficulty, permute_states, realized_divergence
+from consilience.simulate.divergence import realized_divergence
+from consilience.simulate.hardness import difficulty
+from consilience.simulate.permutation import permute_states
 
 GRAPHS = {"naive Bayes": (), "tree": (("x0", "x1"), ("x1", "x2"), ("x1", "x3"), ("x0", "x4"))}
 DELTAS = (0.0, 0.4, 1.0)

@@ -5,13 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError, UnknownNameError
-from consilience.simulate import stratified_order, stratified_subsample
-from consilience.simulate.strata import _turns, apportion
+from consilience.simulate.strata import _turns, apportion, stratified_order, stratified_subsample
 
 sizes = st.lists(st.integers(1, 40), min_size=1, max_size=7)
 

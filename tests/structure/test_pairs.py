@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import hypergeom
 
@@ -258,7 +257,7 @@ def test_logistic_arcs_of_one_source_gain_what_a_fit_gains_but_for_chance(n_stat
     table = cs.read({"x": x.tolist(), "d": d.astype(str).tolist()})
     (gain,) = logistic_gains(Memory(table), [Family("d", ("x",))])
     with_x, without = (
-        cs.score(cs.DAG(arcs, nodes=["x", "d"]), table, cs.LogLikelihood())
+        cs.score(cs.DAG(arcs, nodes=["x", "d"]), table, cs.scores.LogLikelihood())
         for arcs in ([("x", "d")], [])
     )
     assert gain * 500 == pytest.approx(with_x - without - (n_states - 1) / 2, abs=0.05)
@@ -301,7 +300,8 @@ def test_a_tree_depends_neither_on_names_nor_on_the_order_of_columns(seed, n_sou
     other, back = renamed_and_turned(table)
     for logistic in (False, True):
         one, two = (
-            cs.learn(rows, search=cs.ChowLiu(), logistic=logistic) for rows in (table, other)
+            cs.learn(rows, search=cs.searches.ChowLiu(), logistic=logistic)
+            for rows in (table, other)
         )
         assert edges(one) == {frozenset(back[end] for end in edge) for edge in edges(two)}
     one, two = cs.tan(table, "c"), cs.tan(other, "x")

@@ -4,8 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import consilience as cs
@@ -190,6 +189,6 @@ def test_the_tree_of_rows_with_gaps_is_told_and_the_search_completes_them():
     assert "'x'" in note_on_gaps(table)
     assert note_on_gaps(table.take([0, 2, 3])) is None
     assert len(cs.tan(table, "c").arcs) == 3
-    found = cs.search(table, search=cs.TANSearch("c"))
+    found = cs.search(table, search=cs.searches.TANSearch("c"))
     assert len(found.dag.arcs) == 3
     assert "structural EM" in found.judged_by

@@ -22,8 +22,7 @@ from consilience.classify.rows import Unseen, known_rows, training_table
 from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
-from consilience.learning import AvailableCases
-from consilience.learning import fit as fit_network
+from consilience.learning import AvailableCases, fit as fit_network
 from consilience.network.network import Network
 from consilience.parameters.pooling import check_estimator
 from consilience.structure.tan import note_on_gaps, tan

@@ -44,6 +44,7 @@ __all__ = [
     "print_facts",
     "print_notes",
     "row_source_option",
+    "save_figure",
     "screen",
     "source_column_option",
     "source_node_option",
@@ -56,6 +57,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PLAIN_WIDTH = 100  # columns of output that does not go to a terminal
 N_NAMES = 8
 N_NOTES = 5
+DPI = 150
 
 
 class Refusal(click.ClickException):
@@ -91,14 +93,14 @@ def spoken(command: Command) -> Command:
 AS_OPTIONS = {
     "gaps=cs.AvailableCases()": "--gaps available",
     "gaps=cs.EM()": "--gaps em",
-    "cs.VariationalBayes()": "--gaps vb",
-    "cs.PNAL()": "--score pnal",
-    "cs.NAL()": "--score nal",
-    "cs.BySource(cs.BIC())": "--score by-source:bic",
+    "cs.gaps.VariationalBayes()": "--gaps vb",
+    "cs.scores.PNAL()": "--score pnal",
+    "cs.scores.NAL()": "--score nal",
+    "cs.scores.BySource(cs.BIC())": "--score by-source:bic",
     "cs.BIC()": "--score bic",
     "cs.BDeu()": "--score bdeu",
     "cs.AIC()": "--score aic",
-    "cs.EBIC(n_variables)": "--score ebic",
+    "cs.scores.EBIC(n_variables)": "--score ebic",
     "logistic=True": "--logistic",
     "table.pooled()": "rows that name none",
     "discretize=": "--discretize",
@@ -301,6 +303,12 @@ def print_notes(notes: Sequence[str]) -> None:
         echo(f"note: {note}")
     if len(notes) > N_NOTES:
         echo(f"note: ... and {len(notes) - N_NOTES:,} more; a .json file keeps them all.")
+
+
+def save_figure(axes: Any, path: Path) -> None:
+    """Write the figure of what ``cs.plot`` gives."""
+    first = axes.flat[0] if hasattr(axes, "flat") else axes
+    first.figure.savefig(path, dpi=DPI)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -67,11 +67,21 @@ def estimator_of(tables: Tables, ess: float | None) -> Estimator | Calibrated | 
     if parameters is None and ess is None:
         return None
     if parameters in HIERARCHICAL:
-        choices = {"hdmcs": cs.HDMCS, "hdmjs": cs.HDMJS, "hds": cs.HDS, "adaptive": cs.Adaptive}
+        choices = {
+            "hdmcs": cs.HDMCS,
+            "hdmjs": cs.HDMJS,
+            "hds": cs.HDS,
+            "adaptive": cs.estimators.Adaptive,
+        }
         choice = choices[parameters]
         return choice() if tables.strength is None else choice(s=_strength(tables.strength))
     plain: dict[str, Callable[[], Estimator | Calibrated]]
-    plain = {"mle": cs.MLE, "shrinkage": cs.Shrinkage, "hdc": cs.HDC, CALIBRATED: cs.Calibrated}
+    plain = {
+        "mle": cs.MLE,
+        "shrinkage": cs.estimators.Shrinkage,
+        "hdc": cs.HDC,
+        CALIBRATED: cs.classify.Calibrated,
+    }
     return plain[parameters]() if parameters in plain else cs.Dirichlet(ess=ess)
 
 

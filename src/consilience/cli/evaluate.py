@@ -19,6 +19,7 @@ from consilience.cli.common import (
     model_of,
     print_facts,
     print_notes,
+    save_figure,
     screen,
     spoken,
 )
@@ -256,7 +257,7 @@ def _estimator(name: str, contest: Contest) -> Contestant:
     strength = contest.strength if plain in HIERARCHICAL else None
     ess = contest.ess if plain == "dirichlet" else None
     found = estimator_of(Tables(False, plain, strength), ess) or cs.Dirichlet()
-    if isinstance(found, cs.Calibrated):
+    if isinstance(found, cs.classify.Calibrated):
         return found
     if name == POOLED:
         return cs.Pooled(found)
@@ -309,14 +310,14 @@ def _splits(plan: Plan) -> Splits:
     if plan.leave_one_source_out:
         if plan.repeats is not None:
             raise click.UsageError("--leave-one-source-out is not random; --repeats says nothing.")
-        return cs.LeaveOneSourceOut()
+        return cs.classify.LeaveOneSourceOut()
     if plan.sizes is None:
-        return cs.StratifiedFolds(plan.folds or 5, plan.repeats or 1)
+        return cs.classify.StratifiedFolds(plan.folds or 5, plan.repeats or 1)
     try:
         sizes = [int(text) for text in plan.sizes.split(",")]
     except ValueError:
         raise click.UsageError(f"--sizes {plan.sizes!r}: expected numbers as 20,60,120.") from None
-    return cs.LearningCurve(sizes, plan.repeats or 5, plan.test_rows)
+    return cs.classify.LearningCurve(sizes, plan.repeats or 5, plan.test_rows)
 
 
 def _check_target(table: cs.Table, target: str) -> None:
@@ -338,7 +339,7 @@ def _check_measure(table: cs.Table, target: str, positive: str | None, measure: 
         )
 
 
-def _print_tables(found: cs.CrossEvaluation, measure: str) -> None:
+def _print_tables(found: cs.classify.CrossEvaluation, measure: str) -> None:
     from consilience.classify.results import MEASURES as HEADINGS
     from consilience.classify.tables import curve_table, detail_table, means_table, title_of
 
@@ -374,8 +375,8 @@ def _write_all(found: cs.CrossEvaluation, folder: Path) -> None:
     print_notes(notes)
 
 
-def _draw(found: cs.CrossEvaluation, folder: Path) -> list[str]:
-    from consilience.show.evaluation import evaluation_figures
+def _draw(found: cs.classify.CrossEvaluation, folder: Path) -> list[str]:
+    import consilience as cs
 
     names = []
     for name, figure in evaluation_figures(found).items():

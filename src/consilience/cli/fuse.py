@@ -18,6 +18,7 @@ from consilience.cli.common import (
     model_of,
     print_facts,
     print_notes,
+    save_figure,
     screen,
     spoken,
 )
@@ -257,7 +258,7 @@ def _threshold(text: str | None) -> Any:
         ) from None
 
 
-def _print(fused: cs.Fusion, output: Path | None, plot: Path | None) -> None:
+def _print(fused: cs.fusion.Fusion, output: Path | None, plot: Path | None) -> None:
     """Sources, threshold, votes, decisions and notes."""
     console = screen()
     n_sources = len(fused.sources)

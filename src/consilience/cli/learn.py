@@ -91,7 +91,7 @@ def learn(
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag
     with screen(stderr=True).status("Fitting"):
-        if isinstance(estimator, cs.Calibrated):
+        if isinstance(estimator, cs.classify.Calibrated):
             net = _calibrated(dag, table, wanted, estimator, gaps)
         else:
             net = cs.fit(dag, table, estimator, gaps=_gaps(gaps))
@@ -101,7 +101,11 @@ def learn(
 
 
 def _calibrated(
-    dag: cs.DAG, table: cs.Table, wanted: Structure, choice: cs.Calibrated, gaps: str | None
+    dag: cs.DAG,
+    table: cs.Table,
+    wanted: Structure,
+    choice: cs.classify.Calibrated,
+    gaps: str | None,
 ) -> cs.Network:
     """The network made to predict the target; a tree is judged by rows it was not learned from."""
     import consilience as cs
@@ -111,14 +115,14 @@ def _calibrated(
     if gaps not in (None, "available"):
         raise click.UsageError("--parameters calibrated goes with --gaps available only.")
     is_tree = wanted.structure == TAN and table.source not in dag.nodes
-    return cs.calibrated_chain(cs.tan if is_tree else dag, table, wanted.target, choice)
+    return cs.classify.calibrated_chain(cs.tan if is_tree else dag, table, wanted.target, choice)
 
 
 def _gaps(name: str | None) -> Gaps | None:
     """The choice of that name; None leaves it to the library."""
     import consilience as cs
 
-    choices = {"em": cs.EM, "vb": cs.VariationalBayes, "available": cs.AvailableCases}
+    choices = {"em": cs.EM, "vb": cs.gaps.VariationalBayes, "available": cs.AvailableCases}
     return None if name is None else choices[name]()
 
 

@@ -64,11 +64,11 @@ def mpe(model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, as_j
         _print(found, log_given, what="density" if _has_values(net, known) else "P")
 
 
-def _plain(found: Sequence[cs.Explanation], log_given: float) -> dict[str, Any]:
+def _plain(found: Sequence[cs.inference.Explanation], log_given: float) -> dict[str, Any]:
     return {"explanations": [_plain_one(one, log_given) for one in found]}
 
 
-def _plain_one(one: cs.Explanation, log_given: float) -> dict[str, Any]:
+def _plain_one(one: cs.inference.Explanation, log_given: float) -> dict[str, Any]:
     if _has_numbers(one):
         return {
             "states": dict(one),
@@ -82,7 +82,7 @@ def _plain_one(one: cs.Explanation, log_given: float) -> dict[str, Any]:
     }
 
 
-def _print(found: Sequence[cs.Explanation], log_given: float, *, what: str) -> None:
+def _print(found: Sequence[cs.inference.Explanation], log_given: float, *, what: str) -> None:
     console = screen()
     best, *others = found
     rows = [(name, _shown(value)) for name, value in best.items()]
@@ -110,7 +110,7 @@ def _print(found: Sequence[cs.Explanation], log_given: float, *, what: str) -> N
         console.print(grid_of(header, ranked, n_left=3))
 
 
-def _has_numbers(one: cs.Explanation) -> bool:
+def _has_numbers(one: cs.inference.Explanation) -> bool:
     return any(isinstance(value, float) for value in one.values())
 
 
@@ -122,10 +122,10 @@ def _shown(value: str | float) -> str:
     return number(value) if isinstance(value, float) else value
 
 
-def _share(one: cs.Explanation, log_given: float) -> float:
+def _share(one: cs.inference.Explanation, log_given: float) -> float:
     """Posterior probability of an explanation; rounding may not take it above one."""
     return min(1.0, math.exp(one.log_probability - log_given))
 
 
-def _difference(one: cs.Explanation, best: cs.Explanation) -> str:
+def _difference(one: cs.inference.Explanation, best: cs.inference.Explanation) -> str:
     return ", ".join(f"{name}={state}" for name, state in one.items() if best[name] != state)

@@ -89,11 +89,11 @@ def discretizer_of(text: str) -> tuple[str, Discretizer]:
         if kind == "quantiles":
             return column, cs.Quantiles(int(value))
         if kind == "width":
-            return column, cs.EqualWidth(int(value))
+            return column, cs.data.EqualWidth(int(value))
         if kind == "cuts":
             return column, cs.Cuts([float(point) for point in value.split(",")])
         if kind == "mdlp" and value:
-            return column, cs.MDLP(value)
+            return column, cs.data.MDLP(value)
     except ConsilienceError:
         raise
     except ValueError as problem:

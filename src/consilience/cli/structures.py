@@ -58,7 +58,7 @@ class Found:
     """The graph, and notes; if it was searched, the record of that and its score in words."""
 
     dag: cs.DAG
-    result: cs.SearchResult | None = None
+    result: cs.searches.SearchResult | None = None
     score: str = ""
     notes: tuple[str, ...] = ()
 

@@ -1,10 +1,8 @@
-"""Tables of many sources: the nouns are here.
+"""How columns are read: what cuts numbers into states.
 
-The verbs stand in modules of their names (``data.read``, ``data.discretize``, ``data.describe``,
-``data.distinct``), so that a program that only needs :class:`Variable` does not load Arrow.
+The public names stand in the stub beside this file and are loaded when first used.
 """
 
-from consilience.data.table import Table
-from consilience.data.variable import Schema, Variable
+from consilience._lazy import attach
 
-__all__ = ["Schema", "Table", "Variable"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,8 +10,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Column, Floats, Integers
 from consilience.data.coding import Fragment, code_as, code_freely, floats, is_ordered, kind_of
-from consilience.data.discretize import Discretizer
-from consilience.data.discretize import discretize as discretize_table
+from consilience.data.discretize import Discretizer, discretize as discretize_table
 from consilience.data.labels import LARGEST_EXACT
 from consilience.data.parts import parts_of
 from consilience.data.pieces import USUAL_MARKERS

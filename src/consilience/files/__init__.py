@@ -1,5 +1,8 @@
-"""Networks in files: JSON, BIF, XMLBIF, XDSL and NET."""
+"""Networks of other libraries.
 
-from consilience.files.registry import load, save
+The public names stand in the stub beside this file and are loaded when first used.
+"""
 
-__all__ = ["load", "save"]
+from consilience._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

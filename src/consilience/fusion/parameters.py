@@ -141,8 +141,9 @@ def _check_rows(choice: Merged | Pool, voters: Sequence[Voter]) -> None:
         if voter.table is None:
             raise InputError(
                 f"{type(choice).__name__}: source {voter.name!r} has no rows. For finished "
-                "networks use cs.InverseVariance(), cs.LinearPool(), cs.LogarithmicPool() or "
-                "cs.DemocraticPool().",
+                "networks use cs.fusion.InverseVariance(), cs.fusion.LinearPool(), "
+                "cs.fusion.LogarithmicPool() or "
+                "cs.fusion.DemocraticPool().",
                 source=voter.name,
             )
 

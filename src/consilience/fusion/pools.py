@@ -208,7 +208,8 @@ def _geometric_means(tables: Floats, weights: Floats, child: str) -> Floats:
     if is_excluded.all(axis=1).any():
         raise ModelError(
             f"LogarithmicPool: every state of {child!r} is excluded by some source in the same "
-            "parent state, so that nothing is left. Use cs.LinearPool(), or networks fitted with a "
+            "parent state, so that nothing is left. Use cs.fusion.LinearPool(), or networks "
+            "fitted with a "
             "prior.",
             variable=child,
         )

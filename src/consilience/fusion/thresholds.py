@@ -111,7 +111,7 @@ class BestScore:
         if rows is None:
             raise InputError(
                 "BestScore: the graphs cannot be scored, since not all sources have rows of all "
-                "variables. Use threshold=cs.Majority() or a number.",
+                "variables. Use threshold=cs.fusion.Majority() or a number.",
                 parameter="threshold",
             )
         judges = self._judges(rows)

@@ -85,7 +85,7 @@ def arc_gains(dag: DAG, table: Table, score: Score) -> dict[Arc, float]:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 5, "y": list("aabb") * 5})
-    >>> gains = arc_gains(cs.DAG([("x", "y")]), table, cs.LogLikelihood())
+    >>> gains = arc_gains(cs.DAG([("x", "y")]), table, cs.scores.LogLikelihood())
     >>> round(gains["x", "y"], 6)  # 20 log 2
     13.862944
     """

@@ -161,7 +161,8 @@ def weights_of(
         found = np.array([weights[name] for name in names], float)
     elif isinstance(weights, type) or not hasattr(weights, "weigh"):
         raise InputError(
-            "weights must be a choice such as cs.RowWeights(), or a number for each source; got "
+            "weights must be a choice such as cs.fusion.RowWeights(), or a number for each "
+            "source; got "
             f"{weights!r}.",
             parameter="weights",
         )
@@ -174,7 +175,8 @@ def weights_of(
 
 def _needs_rows(owner: str, voter: Voter) -> InputError:
     return InputError(
-        f"{owner}: source {voter.name!r} has no rows, only a graph. Use cs.EqualWeights(), or give "
+        f"{owner}: source {voter.name!r} has no rows, only a graph. Use cs.fusion.EqualWeights(), "
+        "or give "
         "the weights as numbers.",
         source=voter.name,
     )

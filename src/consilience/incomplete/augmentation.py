@@ -224,7 +224,7 @@ def augment(
 
     >>> import consilience as cs
     >>> tosses = cs.read({"coin": ["heads", "heads", "heads", "tails", None, None]})
-    >>> story = cs.augment(cs.DAG(nodes=["coin"]), tosses, cs.Dirichlet(per_cell=1), seed=1)
+    >>> story = cs.gaps.augment(cs.DAG(nodes=["coin"]), tosses, cs.Dirichlet(per_cell=1), seed=1)
     >>> story.draws["coin"].shape, story.has_met
     ((4, 1000, 2), True)
     >>> bool(abs(story.network["coin"].table[0] - 2 / 3) < 0.01)
@@ -327,7 +327,8 @@ def _sweeper(
     regressor = _regressor(gaussian, estimator)
     if isinstance(regressor, type) or not serves(regressor, "regression"):
         raise InputError(
-            f"gaussian must be a choice such as cs.NormalInverseGamma(), got {regressor!r}.",
+            "gaussian must be a choice such as cs.estimators.NormalInverseGamma(), got "
+            f"{regressor!r}.",
             parameter="gaussian",
         )
     net = prior_network(dag, rows, estimator, regressor)

@@ -65,7 +65,7 @@ def canonical(net: Network, hidden: Iterable[str], *, by: str | None = None) -> 
     >>> import consilience as cs
     >>> kind = cs.Categorical(cs.Variable("kind", ("1", "2")), (), [0.3, 0.7])
     >>> sign = cs.Categorical(cs.Variable("sign", ("no", "yes")), (kind.child,), [[1, 0], [0, 1]])
-    >>> net = cs.canonical(cs.Network.of([kind, sign]), ["kind"])
+    >>> net = cs.latent.canonical(cs.Network.of([kind, sign]), ["kind"])
     >>> net["kind"].table.tolist(), net["sign"].table.tolist()
     ([0.7, 0.3], [[0.0, 1.0], [1.0, 0.0]])
     """

@@ -435,7 +435,8 @@ def _told(
         notes.append(
             "All rows were used; gaps were filled in expectation by EM, which is sound if values "
             "are missing at random. The posteriors take the expected counts for counts of rows, so "
-            "they are too narrow where much is missing (cs.augment draws honest ones, for sources "
+            "they are too narrow where much is missing (cs.gaps.augment draws honest ones, for "
+            "sources "
             "that are pooled or kept apart)."
         )
     notes += note_on_hidden(hidden)

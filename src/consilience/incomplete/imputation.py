@@ -91,8 +91,8 @@ def impute(
     Parameters
     ----------
     model
-        A network, or the draws of :func:`consilience.augment`: then each table is completed by a
-        network of its own, as intervals need that are to be honest.
+        A network, or the draws of :func:`consilience.gaps.augment`: then each table is completed
+        by a network of its own, as intervals need that are to be honest.
     table
         Its columns are nodes of the network; others are left as they are. A node that the table
         lacks becomes a column.
@@ -157,14 +157,14 @@ def _networks(
         )
     if not isinstance(model, Network):
         raise InputError(
-            f"model must be a Network or what cs.augment gives, got a {type(model).__name__}.",
+            f"model must be a Network or what cs.gaps.augment gives, got a {type(model).__name__}.",
             parameter="model",
         )
     if draws is None:
         return [model], ("Most probable completions: the table looks surer than it is.",)
     return [model] * draws, (
         "All tables were completed by the same parameters, so intervals pooled from them are too "
-        "narrow; give what cs.augment gives instead of a network.",
+        "narrow; give what cs.gaps.augment gives instead of a network.",
     )
 
 

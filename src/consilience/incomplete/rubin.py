@@ -174,7 +174,7 @@ def pool_queries(
     >>> import consilience as cs
     >>> rows = cs.read({"cough": ["yes", "no", None, "yes"]})
     >>> dag = cs.DAG(nodes=["cough"])
-    >>> story = cs.augment(dag, rows, seed=1)
+    >>> story = cs.gaps.augment(dag, rows, seed=1)
     >>> tables = cs.impute(story, rows, draws=20, seed=1).tables
     >>> fitted = [cs.fit(dag, table) for table in tables]
     >>> pooled = pool_queries(fitted, lambda net: net.probability({"cough": "yes"}), seed=1)

@@ -85,7 +85,7 @@ def check_gaps(gaps: object) -> None:
     if gaps is not None and not isinstance(gaps, StructuralEM):
         raise InputError(
             f"gaps must be cs.StructuralEM(), got {gaps!r}. For the node-average likelihood give "
-            "the score cs.PNAL().",
+            "the score cs.scores.PNAL().",
             parameter="gaps",
         )
 
@@ -125,7 +125,8 @@ def method_for(
     if logistic and has_numbers:
         raise DataError(
             f"{missing[0]!r} has gaps, and rows are not completed for continuous parents of "
-            "discrete variables. Leave out logistic=True, or use a score for gaps, cs.PNAL(c=1).",
+            "discrete variables. Leave out logistic=True, or use a score for gaps, "
+            "cs.scores.PNAL(c=1).",
             column=missing[0],
         )
     if score is not None:
@@ -140,7 +141,7 @@ def _refuse_whole_rows(score: Score, missing: Sequence[str]) -> None:
     if isinstance(innermost(score), OF_WHOLE_ROWS):
         raise DataError(
             f"{missing[0]!r} has gaps, which are completed in fractions, and the score {score!r} "
-            "needs whole rows. Use cs.PNAL(), which takes gaps as they are, or a score that "
+            "needs whole rows. Use cs.scores.PNAL(), which takes gaps as they are, or a score that "
             "accepts fractions, such as cs.BIC() or cs.BDeu().",
             column=missing[0],
         )
@@ -151,7 +152,7 @@ def table_of(engine: Engine) -> Table:
     if not isinstance(engine, Memory):
         raise InputError(
             f"structural EM completes rows in memory, which {type(engine).__name__} has not. Give "
-            "a table, or use a score for gaps: cs.PNAL().",
+            "a table, or use a score for gaps: cs.scores.PNAL().",
             parameter="rows",
         )
     return engine.table

@@ -103,7 +103,8 @@ class Space:
                     f"the residual sd of {name!r}{where_words(local, int(local.sd.argmin()))} is "
                     f"{local.sd.min():.3g}: its values there are constant, or a function of its "
                     "parents, and the likelihood grows without bound. Use an estimator with a "
-                    "prior, such as cs.NormalInverseGamma(), fewer parents or hidden states, or "
+                    "prior, such as cs.estimators.NormalInverseGamma(), fewer parents or hidden "
+                    "states, or "
                     "leave the column out.",
                     variable=name,
                 )

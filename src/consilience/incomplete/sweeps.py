@@ -9,9 +9,9 @@ of a row jointly and exactly, states and values; of the completed rows only the 
 of the families are kept, which is all that the Dirichlet and normal-inverse-gamma distributions of
 the second line need.
 
-The prior of regressions (:class:`consilience.NormalInverseGamma`) is scaled by the rows themselves,
-here by the completed ones. It is worth a hundredth of a row, so this matters only where there is
-next to nothing else.
+The prior of regressions (:class:`consilience.estimators.NormalInverseGamma`) is scaled by the rows
+themselves, here by the completed ones. It is worth a hundredth of a row, so this matters only
+where there is next to nothing else.
 """
 
 from __future__ import annotations
@@ -156,7 +156,8 @@ class Sweeper:
                 raise InputError(
                     "data augmentation draws regressions from normal-inverse-gamma distributions; "
                     f"{self._gaussian!r} has none for {_check.listed([name])}. Use "
-                    "cs.NormalInverseGamma() or cs.Separate(cs.NormalInverseGamma()).",
+                    "cs.estimators.NormalInverseGamma() or "
+                    "cs.Separate(cs.estimators.NormalInverseGamma()).",
                     parameter="gaussian",
                 )
         return fitted

@@ -171,7 +171,7 @@ def variational(
     >>> import consilience as cs
     >>> rows = cs.read({"x": ["a", "a", "b"], "y": ["a", "b", "b"]})
     >>> dag = cs.DAG([("x", "y")])
-    >>> bound = cs.variational(dag, rows, cs.Dirichlet(ess=1)).bound
+    >>> bound = cs.gaps.variational(dag, rows, cs.Dirichlet(ess=1)).bound
     >>> bool(np.isclose(bound, cs.score(dag, rows, cs.BDeu(ess=1))))
     True
     """
@@ -214,7 +214,7 @@ def variational(
 def _check_arguments(rows: object, prior: object, choice: object) -> None:
     if not isinstance(choice, VariationalBayes):
         raise InputError(
-            f"variational: choice must be cs.VariationalBayes(...), got {choice!r}.",
+            f"variational: choice must be cs.gaps.VariationalBayes(...), got {choice!r}.",
             parameter="choice",
         )
     if not isinstance(rows, Table):

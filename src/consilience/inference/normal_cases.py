@@ -230,7 +230,8 @@ class NormalCases:
                 raise ModelError(
                     f"the sd of {name!r}{where} is zero, so that its values have no density and "
                     "missing ones no exact statistics. Use an estimator with a prior, such as "
-                    "cs.NormalInverseGamma(), or leave out what is constant or a function of "
+                    "cs.estimators.NormalInverseGamma(), or leave out what is constant or a "
+                    "function of "
                     "others.",
                     variable=name,
                 )

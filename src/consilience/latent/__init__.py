@@ -1,1 +1,8 @@
-"""Hidden variables: latent classes, numbers of hidden states, influence between models."""
+"""Hidden variables: what finds them and what tells about them.
+
+The public names stand in the stub beside this file and are loaded when first used.
+"""
+
+from consilience._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -63,9 +63,13 @@ __all__ = ["influence", "influence_network"]
 
 ALONE = EM(restarts=4)
 TOGETHER = EM(iterations=100, tolerance=1e-6)
-COMPLETION = ("completion", "complete", "a choice: cs.SoftCompletion() or cs.HardCompletion()")
+COMPLETION = (
+    "completion",
+    "complete",
+    "a choice: cs.latent.SoftCompletion() or cs.latent.HardCompletion()",
+)
 SEARCH = ("search", "search", "a choice such as cs.HillClimb()")
-RELEARN = ("relearn", "propose", "a choice: cs.AfterSearch() or cs.AfterMove()")
+RELEARN = ("relearn", "propose", "a choice: cs.latent.AfterSearch() or cs.latent.AfterMove()")
 """Choices: the parameter, the method that it must have, and what is accepted."""
 
 GAIN = 1e-6
@@ -186,7 +190,7 @@ def influence_network(
     >>> import consilience as cs
     >>> rows = cs.read({name: ["n", "y"] * 40 for name in ("a1", "a2", "b1", "b2")})
     >>> groups = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
-    >>> found = cs.influence_network(cs.DAG([("A", "B")]), rows, groups, n_states=2)
+    >>> found = cs.latent.influence_network(cs.DAG([("A", "B")]), rows, groups, n_states=2)
     >>> found.network.dag.parents("B"), found.network.dag.parents("b1")
     (('A',), ('B',))
     """

@@ -33,8 +33,9 @@ __all__ = ["choices", "has_new_source", "kind_of", "method_of"]
 KEYWORDS = {"table": "estimator", "regression": "gaussian", "logistic": "logistic"}
 EXAMPLES = {
     "table": "cs.HDC() or cs.Dirichlet()",
-    "regression": "cs.MLE(), cs.NormalInverseGamma() or cs.HierarchicalGaussian()",
-    "logistic": "cs.LogisticRegression() or cs.HierarchicalLogistic()",
+    "regression": "cs.MLE(), cs.estimators.NormalInverseGamma() or "
+    "cs.estimators.HierarchicalGaussian()",
+    "logistic": "cs.estimators.LogisticRegression() or cs.estimators.HierarchicalLogistic()",
 }
 
 

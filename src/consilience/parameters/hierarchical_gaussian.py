@@ -68,7 +68,7 @@ class HierarchicalGaussian:
     >>> import consilience as cs
     >>> rows = {"weight": [9.8, 10.2, 10.1, 12.1, 11.9, 11.7], "clinic": ["a"] * 3 + ["b"] * 3}
     >>> table = cs.read(rows, source="clinic")
-    >>> net = cs.fit(cs.DAG(nodes=["weight"]), table, gaussian=cs.HierarchicalGaussian())
+    >>> net = cs.fit(cs.DAG(nodes=["weight"]), table, gaussian=cs.estimators.HierarchicalGaussian())
     >>> net["weight"].intercept.round(2)  # a, b, and a clinic never seen
     array([10.04, 11.89, 10.97])
     >>> net["weight"].sd.round(2)
@@ -136,7 +136,7 @@ def _problems(moments: Moments) -> tuple[Moments, Integers]:
         raise DataError(
             f"the family of {child!r} has {weight.sum():g} complete rows; its regression on "
             f"{_check.listed(moments.names[:-1])} needs more than {p}. Use fewer parents, or an "
-            "estimator with a prior such as cs.NormalInverseGamma().",
+            "estimator with a prior such as cs.estimators.NormalInverseGamma().",
             variable=child,
         )
     every = [

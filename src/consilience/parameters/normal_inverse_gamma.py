@@ -66,7 +66,7 @@ class NormalInverseGamma:
     --------
     >>> import consilience as cs
     >>> rows = cs.read({"dose": [0.5, 1.5, 2.5], "effect": [1.5, 2.5, 6.5]})
-    >>> net = cs.fit(cs.DAG([("dose", "effect")]), rows, cs.NormalInverseGamma())
+    >>> net = cs.fit(cs.DAG([("dose", "effect")]), rows, cs.estimators.NormalInverseGamma())
     >>> net["effect"].coefficients.round(2)
     array([2.49])
     >>> low, high = cs.intervals(net, "effect", level=0.9)

@@ -260,7 +260,7 @@ def check_estimator(
     if getattr(estimator, "needs_class", False) and not isinstance(estimator, type):
         raise InputError(
             f"{what} {estimator!r} needs a class to be made for. Give it to a classifier, to "
-            "cs.cross_evaluate or cs.calibrated_chain; elsewhere use cs.HDC().",
+            "cs.cross_evaluate or cs.classify.calibrated_chain; elsewhere use cs.HDC().",
             parameter=parameter,
         )
     is_choice = any(hasattr(estimator, method) for method in METHODS.values())

@@ -124,7 +124,7 @@ def regressions(moments: Moments) -> Regressions:
         raise DataError(
             f"the family of {child!r} has {weight.sum():g} complete rows; its regression on "
             f"{_check.listed(moments.names[:-1])} needs more than {p}. Use fewer parents, or an "
-            "estimator with a prior such as cs.NormalInverseGamma().",
+            "estimator with a prior such as cs.estimators.NormalInverseGamma().",
             variable=child,
         )
     own = least_squares(*(array[0] for array in moments.arrays))

@@ -51,7 +51,7 @@ def plot_belief(
     InputError
         If the belief is about several continuous variables, or about too many states with one.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_belief")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     _check_belief(belief, level)
     if ax is None:
         n_bars = min(belief.values.size, N_BARS) if isinstance(belief, Factor) else 0
@@ -69,25 +69,18 @@ def plot_belief(
 
 
 def _check_belief(belief: Any, level: float) -> None:
-    if not isinstance(belief, Factor | Mixture | MixedBelief):
-        raise InputError(
-            f"plot_belief draws what net.query gives, got a {type(belief).__name__}.",
-            parameter="belief",
-        )
     if not 0 < level < 1:
-        raise InputError(
-            f"plot_belief: level must lie between 0 and 1, got {level!r}.", parameter="level"
-        )
+        raise InputError(f"plot: level must lie between 0 and 1, got {level!r}.", parameter="level")
     n_discrete = len(belief.discrete.names) if isinstance(belief, MixedBelief) else 0
     continuous = () if isinstance(belief, Factor) else belief.names[n_discrete:]
     if len(continuous) > 1:
         raise InputError(
-            f"plot_belief draws one continuous variable, got {_check.listed(continuous)}. Ask "
+            f"plot draws one continuous variable, got {_check.listed(continuous)}. Ask "
             "belief.marginal(name) of a mixture, or query fewer variables."
         )
     if isinstance(belief, MixedBelief) and belief.discrete.values.size > len(STATE_COLORS):
         raise InputError(
-            f"plot_belief draws a curve for each of at most {len(STATE_COLORS)} joint states, got "
+            f"plot draws a curve for each of at most {len(STATE_COLORS)} joint states, got "
             f"{belief.discrete.values.size} of {_check.listed(belief.discrete.names)}. Draw "
             "belief.discrete and belief.continuous, or query fewer variables."
         )

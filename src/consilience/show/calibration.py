@@ -34,7 +34,7 @@ def plot_calibration(evaluation: Evaluation, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_calibration")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     if ax is None:
         _, ax = pyplot.subplots(figsize=(4.8, 4.6), layout="constrained")
     ax.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle="--", zorder=1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import rankdata
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.errors import InputError
 from consilience.incomplete.augmentation import Augmentation
 from consilience.incomplete.parameter_names import parameter_names
 from consilience.show.picture import COLORS, STATE_COLORS, shortened
@@ -18,6 +17,7 @@ from consilience.show.picture import COLORS, STATE_COLORS, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = ["plot_chains"]
 
@@ -29,7 +29,7 @@ GIVEN_LENGTH = 40
 
 def plot_chains(
     story: Augmentation, nodes: Sequence[str] | None = None, *, n_parameters: int = 4
-) -> Figure:
+) -> NDArray[Any]:
     """Traces and ranks of the parameters whose chains agree least, one row a parameter.
 
     Left, the draws of each chain one after the other: chains that have met lie over each other
@@ -39,21 +39,16 @@ def plot_chains(
     Parameters
     ----------
     story
-        What :func:`consilience.augment` gives.
+        What :func:`consilience.gaps.augment` gives.
     nodes
         Show parameters of these nodes only; of all if not given.
     n_parameters
         How many, those with the largest R-hat first; of two that mirror each other, one.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_chains")
-    if not isinstance(story, Augmentation):
-        raise InputError(
-            f"plot_chains needs what cs.augment(...) gives, got a {type(story).__name__}.",
-            parameter="story",
-        )
-    _check.whole("plot_chains", at_least=1, n_parameters=n_parameters)
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
+    _check.whole("plot", at_least=1, n_parameters=n_parameters)
     if nodes is not None:
-        _check.names("plot_chains", nodes=nodes)
+        _check.names("plot", nodes=nodes)
         _check.known("node", nodes, story.draws)
     chosen = _worst(story, list(story.draws if nodes is None else nodes), n_parameters)
     figure, axes = pyplot.subplots(
@@ -81,7 +76,7 @@ def plot_chains(
     axes[-1, 0].set_xlabel("draw")
     axes[-1, 1].set_xlabel("rank among all draws")
     _draw_legend(figure, axes[0, 0])
-    return figure
+    return np.asarray(axes)
 
 
 def _worst(story: Augmentation, nodes: list[str], n_parameters: int) -> list[tuple[str, int]]:

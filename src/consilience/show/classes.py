@@ -52,7 +52,7 @@ def plot_classes(
     ax
         Where to draw; a new figure if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_classes")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     rows = _profile(net, node, _features(net, node, features))
     if ax is None:
         size = (
@@ -74,13 +74,7 @@ def plot_hidden_states(found: HiddenStates, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_hidden_states")
-    if not isinstance(found, HiddenStates):
-        raise InputError(
-            "plot_hidden_states needs what cs.hidden_states(...) or cs.latent_classes(...) gives, "
-            f"got a {type(found).__name__}.",
-            parameter="found",
-        )
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     if ax is None:
         _, ax = pyplot.subplots(figsize=(5.0, 3.2), layout="constrained")
     tried = sorted(found.tried, key=lambda one: one.n_states)
@@ -99,31 +93,23 @@ def plot_hidden_states(found: HiddenStates, ax: Axes | None = None) -> Axes:
 
 def _features(net: Network, node: str, features: Iterable[str] | None) -> list[str]:
     """The nodes to show; refuses what cannot be."""
-    if not isinstance(net, Network):
-        raise InputError(
-            f"plot_classes needs a Network, got a {type(net).__name__}; a record of a learner has "
-            "one: found.network.",
-            parameter="net",
-        )
-    _check.names("plot_classes", features=() if features is None else features)
+    _check.names("plot", features=() if features is None else features)
     _check.known("node", [node], net.variables)
     if net.variables[node].is_continuous:
         raise InputError(
-            f"plot_classes: the node {node!r} is continuous; classes are the states of a discrete "
-            "node.",
+            f"plot: the node {node!r} is continuous; classes are the states of a discrete node.",
             variable=node,
         )
     names = list(net.dag.children(node) if features is None else features)
     _check.known("node", names, net.variables)
     if features is None and not names:
         raise InputError(
-            f"plot_classes: the node {node!r} has no children to show. Name other nodes: "
-            "features=[...].",
+            f"plot: the node {node!r} has no children to show. Name other nodes: features=[...].",
             parameter="features",
         )
     if not names or node in names:
         raise InputError(
-            f"plot_classes: features must be other nodes than {node!r}, at least one of them.",
+            f"plot: features must be other nodes than {node!r}, at least one of them.",
             parameter="features",
         )
     return names

@@ -8,7 +8,6 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.errors import InputError
 from consilience.incomplete.em import Convergence
 from consilience.incomplete.variational import VariationalResult
 from consilience.show.picture import COLORS, STATE_COLORS
@@ -36,12 +35,12 @@ def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = N
     Parameters
     ----------
     story
-        What :func:`consilience.em` or :func:`consilience.variational` gives.
+        What :func:`consilience.em` or :func:`consilience.gaps.variational` gives.
     ax
         Where to draw; a new figure if not given. In axes that have a climb already it becomes one
         more line in another color, so that climbs on the same rows can be compared.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_convergence")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     name, values, first = _climb(story)
     if ax is None:
         _, ax = pyplot.subplots(figsize=(6.0, 3.6), layout="constrained")
@@ -74,17 +73,11 @@ def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = N
     return ax
 
 
-def _climb(story: object) -> tuple[str, Floats, int]:
+def _climb(story: Convergence | VariationalResult) -> tuple[str, Floats, int]:
     """What is climbed, its value after each step, and the number of the first step."""
     if isinstance(story, Convergence):
         return "objective", story.objective, 0
-    if isinstance(story, VariationalResult):
-        return "bound", story.trace, 1
-    raise InputError(
-        "plot_convergence needs what cs.em(...) or cs.variational(...) gives, "
-        f"got a {type(story).__name__}.",
-        parameter="story",
-    )
+    return "bound", story.trace, 1
 
 
 def _limit(ax: Axes) -> None:

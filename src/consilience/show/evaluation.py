@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from consilience import _check
 from consilience.classify.evaluation import LOWER_IS_BETTER
 from consilience.classify.results import (
@@ -25,13 +27,16 @@ from consilience.show.picture import COLORS, STATE_COLORS, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = [
-    "evaluation_figures",
     "plot_calibration_curves",
+    "plot_calibrations",
     "plot_estimators",
     "plot_evaluated_sources",
     "plot_learning_curve",
+    "plot_learning_curves",
+    "plot_measures",
 ]
 
 Contestant = tuple[str, str]
@@ -62,7 +67,7 @@ def plot_estimators(
     """
     lines = _lines(evaluation, measure)
     places = _places(evaluation)
-    ax = _axes(ax, (5.2, _height(places)), "plot_estimators")
+    ax = _axes(ax, (5.2, _height(places)))
     colors = _colors(evaluation)
     for line in lines:
         if line.estimator in PRIOR_LINES or not math.isfinite(line.mean):
@@ -92,7 +97,7 @@ def plot_evaluated_sources(
     lines = _lines(evaluation, measure)
     places = _places(evaluation)
     sources = evaluation.sources
-    ax = _axes(ax, (5.6, _height(places)), "plot_evaluated_sources")
+    ax = _axes(ax, (5.6, _height(places)))
     has_few = len(sources) <= N_NAMED
     drawn: set[str] = set()
     for contestant, place in places.items():
@@ -139,7 +144,7 @@ def plot_learning_curve(
         Where to draw; a new figure if not given.
     """
     structure = _structure(evaluation, structure)
-    ax = _axes(ax, (5.2, 3.6), "plot_learning_curve")
+    ax = _axes(ax, (5.2, 3.6))
     colors = _colors(evaluation)
     lines = evaluation.summary(measure)
     for estimator in [*PRIOR_LINES, *colors]:
@@ -186,7 +191,7 @@ def plot_calibration_curves(
     those of :func:`plot_learning_curve`.
     """
     structure = _structure(evaluation, structure)
-    ax = _axes(ax, (4.8, 4.4), "plot_calibration_curves")
+    ax = _axes(ax, (4.8, 4.4))
     ax.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle="--", zorder=1)
     for estimator, color in _colors(evaluation).items():
         if (structure, estimator) not in evaluation.contestants:
@@ -212,45 +217,24 @@ def plot_calibration_curves(
     return ax
 
 
-def evaluation_figures(evaluation: CrossEvaluation) -> dict[str, Figure]:
-    """All figures that an evaluation calls for, by name: those of the command line.
-
-    ``estimators``, ``sources`` if there are any, ``learning-curves`` of a learning curve, and
-    ``calibration``.
-    """
-    figures = {"estimators": _panels_of_measures(evaluation)}
-    if evaluation.sources:
-        figures["sources"] = _sources_figure(evaluation)
-    if evaluation.by_size:
-        figures["learning-curves"] = _panels_of_curves(evaluation)
-    figures["calibration"] = _panels_of_calibration(evaluation)
-    return figures
-
-
-def _sources_figure(evaluation: CrossEvaluation) -> Figure:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "evaluation_figures")
-    size = (5.6, _height(_places(evaluation)))
-    figure, ax = pyplot.subplots(figsize=size, layout="constrained")
-    plot_evaluated_sources(evaluation, ax=ax)
-    return figure
-
-
-def _panels_of_measures(evaluation: CrossEvaluation) -> Figure:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "evaluation_figures")
+def plot_measures(evaluation: CrossEvaluation) -> NDArray[Any]:
+    """The main measures of every contestant, a panel each."""
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     measures = [name for name in MAIN_MEASURES if name in evaluation.measures]
     size = (1.8 + 2.5 * len(measures), _height(_places(evaluation)))
-    figure, axes = pyplot.subplots(
+    _, axes = pyplot.subplots(
         1, len(measures), figsize=size, sharey=True, squeeze=False, layout="constrained"
     )
     for k, (ax, measure) in enumerate(zip(axes.flat, measures, strict=True)):
         plot_estimators(evaluation, measure, ax)
         if k:
             ax.tick_params(labelleft=False)
-    return figure
+    return np.asarray(axes)
 
 
-def _panels_of_curves(evaluation: CrossEvaluation) -> Figure:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "evaluation_figures")
+def plot_learning_curves(evaluation: CrossEvaluation) -> NDArray[Any]:
+    """Accuracy and log loss against the number of training rows, a panel for each structure."""
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     names = _structures(evaluation)
     shape = len(CURVE_MEASURES), len(names)
     size = (1.6 + 3.4 * len(names), 2.9 * len(CURVE_MEASURES))
@@ -264,11 +248,12 @@ def _panels_of_curves(evaluation: CrossEvaluation) -> Figure:
             if row:
                 ax.set_title("")
     _legend(figure, axes[0, 0])
-    return figure
+    return np.asarray(axes)
 
 
-def _panels_of_calibration(evaluation: CrossEvaluation) -> Figure:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "evaluation_figures")
+def plot_calibrations(evaluation: CrossEvaluation) -> NDArray[Any]:
+    """Predicted probability against the share that came true, a panel for each structure."""
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     names = _structures(evaluation)
     figure, axes = pyplot.subplots(
         1, len(names), figsize=(1.6 + 3.6 * len(names), 3.9), squeeze=False, layout="constrained"
@@ -276,7 +261,7 @@ def _panels_of_calibration(evaluation: CrossEvaluation) -> Figure:
     for ax, name in zip(axes.flat, names, strict=True):
         plot_calibration_curves(evaluation, name, ax).label_outer()
     _legend(figure, axes[0, 0])
-    return figure
+    return np.asarray(axes)
 
 
 def _legend(figure: Figure, ax: Axes) -> None:
@@ -284,8 +269,8 @@ def _legend(figure: Figure, ax: Axes) -> None:
     figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
 
 
-def _axes(ax: Axes | None, size: tuple[float, float], owner: str) -> Axes:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", owner)
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     if ax is None:
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     return ax

@@ -15,7 +15,7 @@ from consilience.show.picture import COLORS, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = ["plot_gaps"]
 
@@ -27,7 +27,7 @@ HEAD: Final[dict[str, Any]] = {"fontsize": 9, "color": COLORS["ink"]}
 GAP, KNOWN = COLORS["source"], COLORS["bar ground"]
 
 
-def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
+def plot_gaps(table: Table, *, n_patterns: int = 12) -> NDArray[Any]:
     """Above, the share missing in each source and column; below, what is missing together.
 
     A line of the lower picture is a pattern: the columns that are missing (orange) in so many rows
@@ -40,15 +40,10 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
     n_patterns
         How many patterns to show; the last line says what the others add up to.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_gaps")
-    _check.whole("plot_gaps", at_least=1, n_patterns=n_patterns)
-    if not isinstance(table, Table):
-        raise InputError(
-            f"plot_gaps needs a Table, got a {type(table).__name__}; cs.read(...) makes one.",
-            parameter="table",
-        )
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
+    _check.whole("plot", at_least=1, n_patterns=n_patterns)
     if not table.variables or table.n_rows == 0:
-        raise InputError("plot_gaps needs a Table with rows and columns.", parameter="table")
+        raise InputError("plot: a table needs rows and columns.", parameter="table")
     names = list(table.variables)
     patterns, shares = _patterns(table)
     n_shown = min(n_patterns, len(shares))
@@ -81,7 +76,7 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> Figure:
     for text in below.get_xticklabels():
         text.set_ha("right")
         text.set_rotation_mode("anchor")
-    return figure
+    return np.array([above, below])
 
 
 def _patterns(table: Table) -> tuple[Bools, Floats]:

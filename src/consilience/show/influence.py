@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from consilience import _check
-from consilience.errors import InputError
 from consilience.latent.record import Influence
-from consilience.show import marks
-from consilience.show import picture as pic
+from consilience.show import marks, picture as pic
 from consilience.show.boxes import Box
 from consilience.show.layout import Layout, layout
 from consilience.show.marks import MARGIN, TITLE_SIZE
@@ -79,7 +77,7 @@ def plot_influence(found: Influence, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure of fitting size if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_influence")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     drawn = _folded(found)
     if ax is None:
         size = inches(drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
@@ -93,12 +91,6 @@ def plot_influence(found: Influence, ax: Axes | None = None) -> Axes:
 
 
 def _folded(found: Influence) -> _Folded:
-    if not isinstance(found, Influence):
-        raise InputError(
-            "an influence graph is drawn from an Influence, got a "
-            f"{type(found).__name__}; cs.influence(...) and cs.influence_network(...) give one.",
-            parameter="found",
-        )
     labels = {name: shortened(name, pic.LABEL_LENGTH) for name in found.dag.nodes}
     lines = {name: _lines(found.groups[name]) for name in found.dag.nodes}
     sizes = {
@@ -151,7 +143,7 @@ def _svg_box(name: str, drawn: _Folded) -> str:
 
 
 def _draw_box(ax: Axes, box: Box, label: str, lines: tuple[str, ...]) -> None:
-    patches = _check.extra("matplotlib.patches", "plot", "plot_influence")
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
     ax.add_patch(
         patches.FancyBboxPatch(
             (box.left, box.top),
@@ -177,9 +169,9 @@ def _draw_text(ax: Axes, box: Box, text: str, y: float, size: float, color: str)
     Its ends are those of the control points, and it is no patch that limits of axes are asked of:
     both would look for the extremes of every curve of every letter.
     """
-    outline = _check.extra("matplotlib.textpath", "plot", "plot_influence").TextPath
-    patches = _check.extra("matplotlib.patches", "plot", "plot_influence")
-    turn = _check.extra("matplotlib.transforms", "plot", "plot_influence").Affine2D
+    outline = _check.extra("matplotlib.textpath", "plot", "plot").TextPath
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
+    turn = _check.extra("matplotlib.transforms", "plot", "plot").Affine2D
     letters = outline((0, 0), text.replace("$", r"\$"), size=size)
     across = letters.vertices[:, 0] if len(letters.vertices) else [0.0]
     left, right = float(min(across)), float(max(across))

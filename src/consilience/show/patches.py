@@ -45,8 +45,8 @@ def draw_arc(
     dashes: Sequence[float] = (),
 ) -> None:
     """A curve and its arrow head, whose tip is the last point; it points down or up."""
-    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
-    path = _check.extra("matplotlib.path", "plot", "plot_graph").Path
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
+    path = _check.extra("matplotlib.path", "plot", "plot").Path
     *before, (x, y) = points
     back = -HEAD if y >= before[-1][1] else HEAD
     pieces = curve([*before, (x, y + back * (1 - 1 / HEAD))])
@@ -69,7 +69,7 @@ def draw_arc(
 
 def draw_node(ax: Axes, box: Box, label: str, fill: str, edge: str) -> None:
     """A box and its label."""
-    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
     ax.add_patch(
         patches.FancyBboxPatch(
             (box.left, box.top),
@@ -87,9 +87,9 @@ def draw_node(ax: Axes, box: Box, label: str, fill: str, edge: str) -> None:
 
 def _label(text: str, x: float, y: float, room: float) -> Any:
     """The text as a patch in the units of the layout, centred, upside down as the axis is."""
-    outline = _check.extra("matplotlib.textpath", "plot", "plot_graph").TextPath
-    patches = _check.extra("matplotlib.patches", "plot", "plot_graph")
-    turn = _check.extra("matplotlib.transforms", "plot", "plot_graph").Affine2D
+    outline = _check.extra("matplotlib.textpath", "plot", "plot").TextPath
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
+    turn = _check.extra("matplotlib.transforms", "plot", "plot").Affine2D
     letters = outline((0, 0), text.replace("$", r"\$"), size=pic.FONT_SIZE)
     capital = outline((0, 0), "H", size=pic.FONT_SIZE).get_extents()
     extents = letters.get_extents()

@@ -169,7 +169,7 @@ def _check_belief(name: str, belief: Mapping[str, float], model: DAG | Network) 
         if model.variables[name].is_continuous:
             raise InputError(
                 f"node {name!r} is continuous; beliefs are drawn as bars, one for each state. "
-                "cs.plot_belief draws its density.",
+                "cs.plot draws its density.",
                 node=name,
             )
         _check.known(f"state of {name!r}", belief, model.variables[name].discrete_states)

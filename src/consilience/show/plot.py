@@ -24,6 +24,7 @@ from consilience.show.regressions import draw_regressions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = ["plot_graph", "plot_sources"]
 
@@ -53,7 +54,7 @@ def plot_graph(model: DAG | Network, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure of fitting size if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_graph")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     drawn = pic.picture(model)
     if ax is None:
         size = inches(drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
@@ -75,7 +76,7 @@ def plot_sources(
     states: Iterable[str] | None = None,
     level: float = 0.95,
     max_panels: int = 12,
-) -> Figure:
+) -> NDArray[Any]:
     """How the distribution of one node differs between sources: a dot for each source and state.
 
     There is one panel for each state of the other parents. Of a continuous node there are panels
@@ -102,16 +103,14 @@ def plot_sources(
         continuous parent.
     """
     local = _by_source(net, node)
-    _check.whole("plot_sources", at_least=1, max_panels=max_panels)
+    _check.whole("plot", at_least=1, max_panels=max_panels)
     if not 0 < level < 1:
-        raise InputError(
-            f"plot_sources: level must lie between 0 and 1, got {level!r}.", level=level
-        )
+        raise InputError(f"plot: level must lie between 0 and 1, got {level!r}.", level=level)
     if isinstance(local, Categorical):
         return _draw_panels(_differences(local, str(net.source), states, level), max_panels)
     if states is not None:
         raise InputError(
-            f"plot_sources: node {node!r} is continuous and has no states to choose.", node=node
+            f"plot: node {node!r} is continuous and has no states to choose.", node=node
         )
     return draw_regressions(local, str(net.source), level, max_panels)
 
@@ -121,20 +120,20 @@ def _by_source(net: Network, node: str) -> Categorical | LinearGaussian:
     local = net[node]
     if isinstance(local, Logistic):
         raise InputError(
-            f"plot_sources: node {node!r} is discrete and has the continuous parents "
+            f"plot: node {node!r} is discrete and has the continuous parents "
             f"{_check.listed(variable.name for variable in local.continuous)}; only tables and "
             "regressions of continuous nodes are drawn. cs.intervals(net, node) has the numbers.",
             node=node,
         )
     if net.source is None:
         raise InputError(
-            "plot_sources: the network has no source. Fit one to a table of several sources, or "
+            "plot: the network has no source. Fit one to a table of several sources, or "
             "load it with source=.",
             node=node,
         )
     if net.source not in local.parents:
         raise InputError(
-            f"plot_sources: node {node!r} does not depend on the source {net.source!r}. Nodes that "
+            f"plot: node {node!r} does not depend on the source {net.source!r}. Nodes that "
             f"do: {_check.listed(net.dag.children(net.source))}.",
             node=node,
         )
@@ -168,11 +167,11 @@ def _chosen_states(local: Categorical, states: Iterable[str] | None) -> list[int
     n_states = local.child.n_states
     if states is None:
         return [1] if n_states == 2 else list(range(min(n_states, len(STATE_COLORS))))
-    _check.names("plot_sources", states=states)
+    _check.names("plot", states=states)
     chosen = [local.child.code(state) for state in states]
     if not 1 <= len(chosen) <= len(STATE_COLORS):
         raise InputError(
-            f"plot_sources: from 1 to {len(STATE_COLORS)} states can be shown, got {len(chosen)}.",
+            f"plot: from 1 to {len(STATE_COLORS)} states can be shown, got {len(chosen)}.",
             node=local.child.name,
         )
     return chosen
@@ -184,8 +183,8 @@ def _sources_first(table: Floats, axis: int) -> Floats:
     return moved.reshape(moved.shape[0], -1, moved.shape[-1])
 
 
-def _draw_panels(found: _Differences, max_panels: int) -> Figure:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_sources")
+def _draw_panels(found: _Differences, max_panels: int) -> NDArray[Any]:
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     panels = _most_different(found.table, max_panels)
     n_columns = min(len(panels), 4 if len(panels) > 9 else 3)
     n_lines = math.ceil(len(panels) / n_columns)
@@ -206,7 +205,7 @@ def _draw_panels(found: _Differences, max_panels: int) -> Figure:
     for ax in grid.flat[max(0, len(panels) - n_columns) : len(panels)]:
         ax.tick_params(labelbottom=True)
     _label_figure(figure, grid, found, len(panels))
-    return figure
+    return np.asarray(grid)
 
 
 def _most_different(table: Floats, n_panels: int) -> list[int]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from consilience import _check
 from consilience.graph.dag import DAG
@@ -15,6 +17,7 @@ from consilience.show.picture import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = ["plot_pair"]
 
@@ -24,7 +27,9 @@ LEGEND_ROW, LEGEND_COLUMN = 22.0, 240.0
 POINTS = 0.72  # of a line's width in an SVG picture
 
 
-def plot_pair(learned: DAG, other: DAG, *, names: Sequence[str] = ("learned", "other")) -> Figure:
+def plot_pair(
+    learned: DAG, other: DAG, *, names: Sequence[str] = ("learned", "other")
+) -> NDArray[Any]:
     """Two graphs over the same nodes side by side, drawn as :func:`svg_pair` draws them.
 
     Parameters
@@ -39,7 +44,7 @@ def plot_pair(learned: DAG, other: DAG, *, names: Sequence[str] = ("learned", "o
     GraphError
         If the graphs have different nodes.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_pair")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     pair = pair_of(learned, other, names)
     n_beside, n_below = (1, 2) if pair.is_stacked else (2, 1)
     width = max(n_beside * (pair.layout.width + 2 * MARGIN) + GAP, LEGEND_COLUMN)
@@ -50,7 +55,7 @@ def plot_pair(learned: DAG, other: DAG, *, names: Sequence[str] = ("learned", "o
     for k, ax in enumerate(axes):
         _draw(ax, pair, k)
     _legend(figure, pair, n_columns)
-    return figure
+    return np.asarray(axes)
 
 
 def _draw(ax: Axes, pair: Pair, k: int) -> None:
@@ -66,7 +71,7 @@ def _draw(ax: Axes, pair: Pair, k: int) -> None:
 
 
 def _legend(figure: Figure, pair: Pair, n_columns: int) -> None:
-    lines = _check.extra("matplotlib.lines", "plot", "plot_pair")
+    lines = _check.extra("matplotlib.lines", "plot", "plot")
     handles = [
         lines.Line2D(
             [],

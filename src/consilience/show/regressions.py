@@ -22,6 +22,7 @@ from consilience.show.picture import STATE_COLORS, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = ["draw_regressions"]
 
@@ -41,13 +42,15 @@ class _Regressions:
     ends: tuple[Floats, ...]
 
 
-def draw_regressions(local: LinearGaussian, source: str, level: float, max_panels: int) -> Figure:
+def draw_regressions(
+    local: LinearGaussian, source: str, level: float, max_panels: int
+) -> NDArray[Any]:
     """A dot for each source, in a panel for each parameter and joint state.
 
     A source without rows, such as ``new_source``, has the sd of a prediction, which is larger than
     the residual sd that the posterior is about; there is no line then.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_sources")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     found = _regressions(local, source, level)
     n_parameters = len(found.names)
     lines = _most_different(found.values, max(1, max_panels // n_parameters))
@@ -69,7 +72,7 @@ def draw_regressions(local: LinearGaussian, source: str, level: float, max_panel
     for ax in grid.flat[len(panels) :]:
         ax.set_axis_off()
     _label(figure, grid, found, lines)
-    return figure
+    return np.asarray(grid)
 
 
 def _regressions(local: LinearGaussian, source: str, level: float) -> _Regressions:

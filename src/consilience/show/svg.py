@@ -13,18 +13,15 @@ from consilience import _check
 from consilience.distributions import Categorical
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
-from consilience.show import marks
-from consilience.show import picture as pic
+from consilience.show import marks, picture as pic
 from consilience.show.boxes import Box
-from consilience.show.marks import LEGEND_STEP, MARGIN, TITLE_SIZE
-from consilience.show.marks import number as _n
-from consilience.show.marks import plain as _text
+from consilience.show.marks import LEGEND_STEP, MARGIN, TITLE_SIZE, number as _n, plain as _text
 from consilience.show.picture import COLORS, Picture
 
-__all__ = ["svg"]
+__all__ = ["svg_graph"]
 
 
-def svg(
+def svg_graph(
     model: DAG | Network,
     *,
     title: str | None = None,
@@ -55,7 +52,7 @@ def svg(
 
     Examples
     --------
-    >>> svg(DAG([("smoke", "lung")])).startswith("<svg ")
+    >>> svg_graph(DAG([("smoke", "lung")])).startswith("<svg ")
     True
     """
     _check.names("svg", highlight=() if highlight is None else highlight)

@@ -27,7 +27,7 @@ def plot_trace(result: SearchResult, ax: Axes | None = None) -> Axes:
         Where to draw; a new figure if not given. In axes that have a trace already it becomes one
         more line in another colour, so that searches with one score can be compared.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_trace")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     if ax is None:
         _, ax = pyplot.subplots(figsize=(6.0, 3.6), layout="constrained")
     n_before = len(ax.lines)

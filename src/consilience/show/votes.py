@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from consilience import _check
 from consilience.errors import InputError
 from consilience.fusion.choosing import Order, StrongestFirst, choose
@@ -23,6 +25,7 @@ from consilience.show.picture import COLORS, Picture, picture, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 __all__ = ["plot_fusion", "plot_thresholds", "plot_votes"]
 
@@ -68,7 +71,7 @@ class _Panel:
     kinds: Mapping[str, tuple[Arc, ...]]
 
 
-def plot_fusion(fusion: Fusion, *, truth: DAG | None = None, max_panels: int = 12) -> Figure:
+def plot_fusion(fusion: Fusion, *, truth: DAG | None = None, max_panels: int = 12) -> NDArray[Any]:
     """The graph of every source: which arcs entered the fused graph, and which did not.
 
     Parameters
@@ -82,7 +85,7 @@ def plot_fusion(fusion: Fusion, *, truth: DAG | None = None, max_panels: int = 1
         With more sources only the first are drawn.
     """
     _check_truth(fusion, truth)
-    _check.whole("plot_fusion", at_least=1, max_panels=max_panels)
+    _check.whole("plot", at_least=1, max_panels=max_panels)
     shown = dict(list(fusion.sources.items())[:max_panels])
     panels = [
         _Panel(
@@ -103,7 +106,7 @@ def plot_thresholds(
     thresholds: Iterable[float] | None = None,
     truth: DAG | None = None,
     order: Order | None = None,
-) -> Figure:
+) -> NDArray[Any]:
     """The graph that each threshold would give.
 
     Parameters
@@ -125,7 +128,7 @@ def plot_thresholds(
     arranged = StrongestFirst() if order is None else order
     graphs = {f"{t:g}": choose(fusion.votes, t, arranged)[0] for t in asked}
     if not graphs:
-        raise InputError("plot_thresholds: there is no threshold to draw.", parameter="thresholds")
+        raise InputError("plot: there is no threshold to draw.", parameter="thresholds")
     panels = [
         _Panel(
             _counted(f"threshold {name}", len(dag.arcs)),
@@ -147,7 +150,7 @@ def plot_votes(fusion: Fusion, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_votes")
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     votes, n = fusion.votes, len(fusion.votes.nodes)
     if ax is None:
         side = min(1.8 + 0.42 * n, 14.0)
@@ -177,8 +180,6 @@ def plot_votes(fusion: Fusion, ax: Axes | None = None) -> Axes:
 
 
 def _check_truth(fusion: Fusion, truth: DAG | None) -> None:
-    if not isinstance(fusion, Fusion):
-        raise InputError(f"a vote is drawn from a Fusion, got a {type(fusion).__name__}.")
     if truth is not None:
         check_same_nodes(fusion.dag.nodes, truth.nodes)
 
@@ -217,8 +218,8 @@ def _layout(first: DAG, others: Iterable[DAG], fusion: Fusion) -> Picture:
 
 def _figure(
     drawn: Picture, panels: Sequence[_Panel], looks: Mapping[str, Look], note: str
-) -> Figure:
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot_fusion")
+) -> NDArray[Any]:
+    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     width = max(drawn.layout.width + 2 * MARGIN, SMALLEST_PANEL)
     height = drawn.layout.height + 2 * MARGIN + HEAD
     n_columns = _columns(len(panels), width, height)
@@ -233,7 +234,7 @@ def _figure(
     for ax in grid.flat[len(panels) :]:
         ax.set_axis_off()
     _legend(figure, panels, looks, note)
-    return figure
+    return np.asarray(grid)
 
 
 def _columns(n_panels: int, width: float, height: float) -> int:
@@ -256,7 +257,7 @@ def _draw(ax: Axes, drawn: Picture, panel: _Panel, looks: Mapping[str, Look]) ->
 
 
 def _legend(figure: Figure, panels: Sequence[_Panel], looks: Mapping[str, Look], note: str) -> None:
-    lines = _check.extra("matplotlib.lines", "plot", "plot_fusion")
+    lines = _check.extra("matplotlib.lines", "plot", "plot")
     occurring = [kind for kind in looks if any(panel.kinds.get(kind) for panel in panels)]
     handles: list[Any] = [
         lines.Line2D(
@@ -284,7 +285,7 @@ def _legend(figure: Figure, panels: Sequence[_Panel], looks: Mapping[str, Look],
 
 
 def _frames(ax: Axes, fusion: Fusion) -> None:
-    patches = _check.extra("matplotlib.patches", "plot", "plot_votes")
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
     place = {node: i for i, node in enumerate(fusion.votes.nodes)}
     for start, end in fusion.dag.arcs:
         corner = (place[end] - 0.5, place[start] - 0.5)

@@ -28,8 +28,8 @@ from consilience.distributions.categorical import Categorical
 from consilience.inference.queries import joint
 from consilience.network.network import Network
 from consilience.network.record import Record
-from consilience.simulate.difficulty import N_ROWS, moments_of_source, of_source, seed_of
 from consilience.simulate.divergence import check_target, diverge, sources_first, with_source_rows
+from consilience.simulate.hardness import N_ROWS, moments_of_source, of_source, seed_of
 
 __all__ = ["Calibration", "diverge_calibrated"]
 

@@ -168,7 +168,7 @@ def with_gaps(table: Table, mechanism: Mechanism | Network, *, seed: Seed = None
     --------
     >>> import consilience as cs
     >>> rows = cs.read({"a": ["x", "y"] * 500, "b": ["u", "u", "v", "v"] * 250})
-    >>> cut = cs.with_gaps(rows, cs.MCAR(0.3, columns=["b"]), seed=1)
+    >>> cut = cs.simulate.with_gaps(rows, cs.simulate.MCAR(0.3, columns=["b"]), seed=1)
     >>> cut.missing["all"]["a"], abs(cut.missing["all"]["b"] - 0.3) < 0.05
     (0.0, True)
     """
@@ -199,7 +199,8 @@ def missingness_network(net: Network, mechanism: Mechanism) -> Network:
     --------
     >>> import consilience as cs
     >>> pain = cs.Categorical(cs.Variable("pain", ("no", "yes")), (), [0.5, 0.5])
-    >>> whole = cs.missingness_network(cs.Network.of([pain]), cs.MNAR(0.5, strength=1.0))
+    >>> mechanism = cs.simulate.MNAR(0.5, strength=1.0)
+    >>> whole = cs.simulate.missingness_network(cs.Network.of([pain]), mechanism)
     >>> whole["M_pain"].table.round(4).tolist()  # observed and missing: 1 / (1 + exp(1)) = 0.2689
     [[0.7311, 0.2689], [0.2689, 0.7311]]
     >>> round(whole.query("pain", given={"M_pain": "observed"})["yes"], 4)
@@ -267,7 +268,8 @@ def _indicators(
     """The distributions of the indicators."""
     if not isinstance(mechanism, MCAR | MAR | MNAR):
         raise InputError(
-            "mechanism must be cs.MCAR(...), cs.MAR(...), cs.MNAR(...) or a network, "
+            "mechanism must be cs.simulate.MCAR(...), cs.simulate.MAR(...), cs.simulate.MNAR(...) "
+            "or a network, "
             f"got {mechanism!r}."
         )
     named = {name: shares for shares in mechanism.by_source.values() for name in shares}

@@ -102,7 +102,8 @@ def _refuse_gaps(gaps: Mapping[str, float]) -> None:
         raise DataError(
             f"{gaps[columns[0]]:g} rows have no value of {columns[0]!r} (gaps in "
             f"{_check.listed(columns)}); families would be judged by different rows. Use a "
-            "score for gaps, cs.PNAL() or cs.NAL(), or cs.learn, which completes rows; or read the "
+            "score for gaps, cs.scores.PNAL() or cs.scores.NAL(), or cs.learn, which completes "
+            "rows; or read the "
             "table without these columns or rows.",
             column=columns[0],
         )

@@ -96,7 +96,7 @@ def note_on_sources(
     if is_tree:
         return (*note_on_tree(engine), *([_dependent(ways)] if ways else []))
     n = source.n_states
-    advice = " cs.BySource(cs.BIC()) tells them apart."
+    advice = " cs.scores.BySource(cs.BIC()) tells them apart."
     if ways:
         return (
             f"Each family was judged with the {n} sources pooled and apart, and the better way "

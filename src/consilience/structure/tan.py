@@ -45,7 +45,7 @@ def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
     Gaps are allowed: a row counts for a pair of features if both and the target are known in it
     (available rows). So pairs may be weighed by different rows, which is sound only if values are
     missing completely at random; classifiers tell of it in their report. To have rows completed by
-    structural EM instead, use ``cs.learn(rows, search=cs.TANSearch(target))``.
+    structural EM instead, use ``cs.learn(rows, search=cs.searches.TANSearch(target))``.
 
     Parameters
     ----------

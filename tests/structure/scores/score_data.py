@@ -26,26 +26,55 @@ def cells_seen(counts):
 
 
 SCORES = [
-    *[cs.LogLikelihood(), cs.AIC(), cs.BIC(), cs.EBIC(3), cs.EBIC(8, gamma=1.0)],
-    *[cs.K2(), cs.BDJ(), cs.BDeu(), cs.BDeu(ess=10), cs.BDs(), cs.BDs(ess=4)],
-    *[cs.BDe(prior_network()), cs.BDe(prior_network(), ess=7)],
-    *[cs.FNML(), cs.QNML(), cs.NAL(), cs.PNAL(), cs.PNAL(c=0.5, alpha=0.3)],
-    *[cs.HeldOut(), cs.HeldOut(share=0.5, ess=3), cs.CrossValidated(), cs.CrossValidated(2, 5)],
-    *[cs.PerSource(cs.BDeu()), cs.PerSource(cs.BIC()), cs.BHD(), cs.BHD(s=2, ess=1)],
-    *[cs.BHD(bound=True), cs.BySource(cs.BIC())],
-    cs.MAP(cs.BySource(cs.BIC()), cs.VariableSelection(0.2)),
-    *[cs.PerSource(cs.PNAL()), cs.MAP(cs.PNAL(), cs.VariableSelection(0.2))],
-    cs.MAP(cs.BDeu(), cs.UniformPrior()),
-    cs.MAP(cs.BIC(), cs.VariableSelection(0.2)),
-    cs.MAP(cs.K2(), cs.ArcPrior({("a", "b"): 0.9, ("c", "a"): 0.2}, others=0.4)),
-    cs.MAP(cs.BHD(), cs.ArcPrior({("a", "b"): 0.9, ("b", "a"): 0.9})),
-    cs.CustomScore(cells_seen, name="cells"),
-    cs.CustomScore(cells_seen, name="cells by source", by_source=True),
+    *[
+        cs.scores.LogLikelihood(),
+        cs.AIC(),
+        cs.BIC(),
+        cs.scores.EBIC(3),
+        cs.scores.EBIC(8, gamma=1.0),
+    ],
+    *[
+        cs.scores.K2(),
+        cs.scores.BDJ(),
+        cs.BDeu(),
+        cs.BDeu(ess=10),
+        cs.scores.BDs(),
+        cs.scores.BDs(ess=4),
+    ],
+    *[cs.scores.BDe(prior_network()), cs.scores.BDe(prior_network(), ess=7)],
+    *[
+        cs.scores.FNML(),
+        cs.scores.QNML(),
+        cs.scores.NAL(),
+        cs.scores.PNAL(),
+        cs.scores.PNAL(c=0.5, alpha=0.3),
+    ],
+    *[
+        cs.scores.HeldOut(),
+        cs.scores.HeldOut(share=0.5, ess=3),
+        cs.scores.CrossValidated(),
+        cs.scores.CrossValidated(2, 5),
+    ],
+    *[cs.scores.PerSource(cs.BDeu()), cs.scores.PerSource(cs.BIC()), cs.BHD(), cs.BHD(s=2, ess=1)],
+    *[cs.BHD(bound=True), cs.scores.BySource(cs.BIC())],
+    cs.scores.MAP(cs.scores.BySource(cs.BIC()), cs.scores.VariableSelection(0.2)),
+    *[
+        cs.scores.PerSource(cs.scores.PNAL()),
+        cs.scores.MAP(cs.scores.PNAL(), cs.scores.VariableSelection(0.2)),
+    ],
+    cs.scores.MAP(cs.BDeu(), cs.scores.UniformPrior()),
+    cs.scores.MAP(cs.BIC(), cs.scores.VariableSelection(0.2)),
+    cs.scores.MAP(
+        cs.scores.K2(), cs.scores.ArcPrior({("a", "b"): 0.9, ("c", "a"): 0.2}, others=0.4)
+    ),
+    cs.scores.MAP(cs.BHD(), cs.scores.ArcPrior({("a", "b"): 0.9, ("b", "a"): 0.9})),
+    cs.scores.CustomScore(cells_seen, name="cells"),
+    cs.scores.CustomScore(cells_seen, name="cells by source", by_source=True),
 ]
 
 
 def name_of(score):
-    return "BDe" if isinstance(score, cs.BDe) else repr(score)
+    return "BDe" if isinstance(score, cs.scores.BDe) else repr(score)
 
 
 def rows_of(n_rows=60, seed=0, n_sources=3):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 from scipy.special import gammaln
 from score_data import STATES, read, rows_of
@@ -16,7 +15,7 @@ from consilience.statistics.regressions import RegressionBatch
 
 close = {"rel": 1e-9, "abs": 1e-9}
 GRAPH = cs.DAG.parse("[a][b|a][c|a:b]")
-BOTH = cs.BySource(cs.BIC())
+BOTH = cs.scores.BySource(cs.BIC())
 
 
 def of_family(table, score, child, parents=()):
@@ -134,14 +133,14 @@ def test_many_small_sources_that_vary_around_a_base_are_tied():
     assert BOTH.ways(cs.count(table, [cs.Family("x")], by_source=True)) == ["tied"]
 
 
-@pytest.mark.parametrize("inner", [cs.BIC(), cs.AIC(), cs.EBIC(3)], ids=repr)
+@pytest.mark.parametrize("inner", [cs.BIC(), cs.AIC(), cs.scores.EBIC(3)], ids=repr)
 def test_with_one_source_it_is_the_score_itself(inner):
     everyone = read(rows_of())
     table = everyone.take(everyone.source_codes == 0)
-    found = cs.node_scores(GRAPH, table, cs.BySource(inner))
+    found = cs.node_scores(GRAPH, table, cs.scores.BySource(inner))
     assert found == cs.node_scores(GRAPH, table, inner)
     alone = source_as_a_column(rows_of())
-    assert cs.score(GRAPH, alone, cs.BySource(inner)) == cs.score(GRAPH, alone, inner)
+    assert cs.score(GRAPH, alone, cs.scores.BySource(inner)) == cs.score(GRAPH, alone, inner)
 
 
 def test_a_source_without_rows_is_no_source():
@@ -180,14 +179,16 @@ def test_fractions_of_a_row_score_finitely():
 
 def test_the_arcs_of_ebic_are_charged_once():
     table, dag = read(far_apart()), cs.DAG([("a", "b")])
-    loss = cs.score(dag, table, BOTH) - cs.score(dag, table, cs.BySource(cs.EBIC(3, gamma=1)))
+    loss = cs.score(dag, table, BOTH) - cs.score(
+        dag, table, cs.scores.BySource(cs.scores.EBIC(3, gamma=1))
+    )
     assert loss == pytest.approx(np.log(3), **close)
 
 
 def test_a_score_without_a_price_for_parameters_is_refused():
-    for score in (cs.BDeu(), cs.LogLikelihood(), cs.PerSource(cs.BIC()), "bic"):
+    for score in (cs.BDeu(), cs.scores.LogLikelihood(), cs.scores.PerSource(cs.BIC()), "bic"):
         with pytest.raises(ValueError, match=r"BySource: score must be .*cs\.BIC\(\)"):
-            cs.BySource(score)
+            cs.scores.BySource(score)
 
 
 def regressions(n_rows=90, seed=0, *, slopes=(0.8, 0.8, 0.8), shifts=(0.0, 2.0, -2.0)):
@@ -301,7 +302,14 @@ def test_a_logistic_family_may_depend_on_the_source():
 
 @pytest.mark.parametrize(
     "search",
-    [cs.GES(), cs.Exact(), cs.AStar(), cs.OrderSearch(), cs.BestFirst(), cs.HillClimb()],
+    [
+        cs.GES(),
+        cs.Exact(),
+        cs.searches.AStar(),
+        cs.searches.OrderSearch(),
+        cs.searches.BestFirst(),
+        cs.HillClimb(),
+    ],
     ids=repr,
 )
 def test_every_search_ends_at_a_graph_whose_score_it_reports(search):

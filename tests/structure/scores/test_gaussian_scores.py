@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError
 from consilience.graph import all_dags
 from consilience.statistics.engines import Batches
 
-SCORES = [cs.LogLikelihood(), cs.AIC(), cs.BIC(), cs.EBIC(4), cs.BGe(), cs.BGe(3.0, 4.0)]
+SCORES = [
+    cs.scores.LogLikelihood(),
+    cs.AIC(),
+    cs.BIC(),
+    cs.scores.EBIC(4),
+    cs.scores.BGe(),
+    cs.scores.BGe(3.0, 4.0),
+]
 DAGS = tuple(all_dags(("A", "B", "C")))
 every_score = pytest.mark.parametrize("score", SCORES, ids=repr)
 some_rows = given(seed=st.integers(0, 10_000), n_rows=st.integers(7, 60))
@@ -43,12 +49,14 @@ def test_the_likelihood_is_that_of_least_squares(seed, n_rows):
     rows = rows_of(n_rows, seed)
     expected = {node: log_likelihood(rows, node, GRAPH.parents(node)) for node in GRAPH.nodes}
     table = cs.read(rows)
-    assert cs.node_scores(GRAPH, table, cs.LogLikelihood()) == pytest.approx(expected, rel=1e-9)
+    assert cs.node_scores(GRAPH, table, cs.scores.LogLikelihood()) == pytest.approx(
+        expected, rel=1e-9
+    )
     total, d = sum(expected.values()), 2 + 3 + 2 + 5
     assert cs.score(GRAPH, table, cs.AIC()) == pytest.approx(total - d, rel=1e-9)
     assert cs.score(GRAPH, table, cs.BIC()) == pytest.approx(total - d / 2 * np.log(n_rows))
     extra = 0.5 * 4 * np.log(4)
-    assert cs.score(GRAPH, table, cs.EBIC(4)) == pytest.approx(
+    assert cs.score(GRAPH, table, cs.scores.EBIC(4)) == pytest.approx(
         cs.score(GRAPH, table, cs.BIC()) - extra, rel=1e-9
     )
 
@@ -93,7 +101,7 @@ def test_rows_in_batches_score_like_rows_in_memory(score):
     assert cs.score(GRAPH, parts, score) == pytest.approx(cs.score(GRAPH, table, score), rel=1e-10)
 
 
-@pytest.mark.parametrize("score", [cs.BIC(), cs.LogLikelihood()], ids=repr)
+@pytest.mark.parametrize("score", [cs.BIC(), cs.scores.LogLikelihood()], ids=repr)
 def test_a_far_mean_does_not_matter(score):
     rng = np.random.default_rng(0)
     rows = rows_of(200)
@@ -107,7 +115,7 @@ def test_a_collinear_parent_never_helps_and_never_gives_nan():
     rows = rows_of()
     rows["copy"] = 2 * rows["A"] + 3
     table = cs.read(rows)
-    for score in (cs.LogLikelihood(), cs.BIC(), cs.AIC()):
+    for score in (cs.scores.LogLikelihood(), cs.BIC(), cs.AIC()):
         one = cs.node_scores(cs.DAG.parse("[A][copy][D|A]"), table, score)["D"]
         both = cs.node_scores(cs.DAG.parse("[A][copy][D|A:copy]"), table, score)["D"]
         assert np.isfinite(both)
@@ -135,7 +143,7 @@ def test_columns_that_are_functions_of_each_other_are_named():
 def test_bge_bears_columns_that_are_functions_of_each_other():
     rows = rows_of()
     rows["copy"] = rows["A"].copy()
-    found = cs.learn(cs.read(rows), score=cs.BGe())
+    found = cs.learn(cs.read(rows), score=cs.scores.BGe())
     assert {"A", "copy"} in map(set, found.arcs)
 
 
@@ -147,7 +155,7 @@ def test_too_few_rows_are_refused_by_name():
 
 def test_a_search_leaves_out_families_with_too_few_rows_and_says_so():
     table = cs.read(rows_of(6, names="ABCDEFGH"))
-    found = cs.search(table, score=cs.LogLikelihood(), search=cs.HillClimb(restarts=3))
+    found = cs.search(table, score=cs.scores.LogLikelihood(), search=cs.HillClimb(restarts=3))
     assert np.isfinite(found.score)
     assert any("had more coefficients than rows" in note for note in found.notes)
 
@@ -174,9 +182,17 @@ def test_a_table_without_rows_is_refused():
 @pytest.mark.parametrize(
     "score",
     [
-        *[cs.K2(), cs.BDJ(), cs.BDeu(), cs.BDs(), cs.FNML(), cs.QNML(), cs.HeldOut()],
-        *[cs.CrossValidated(), cs.BHD(), cs.PerSource(cs.BDeu())],
-        cs.MAP(cs.K2(), cs.UniformPrior()),
+        *[
+            cs.scores.K2(),
+            cs.scores.BDJ(),
+            cs.BDeu(),
+            cs.scores.BDs(),
+            cs.scores.FNML(),
+            cs.scores.QNML(),
+            cs.scores.HeldOut(),
+        ],
+        *[cs.scores.CrossValidated(), cs.BHD(), cs.scores.PerSource(cs.BDeu())],
+        cs.scores.MAP(cs.scores.K2(), cs.scores.UniformPrior()),
     ],
     ids=repr,
 )
@@ -184,12 +200,12 @@ def test_scores_of_tables_refuse_continuous_families(score):
     table = cs.read(rows_of())
     with pytest.raises(InputError, match=r"judges families of discrete variables; .* 'A' .*BIC"):
         cs.learn(table, score=score)
-    with pytest.raises(InputError, match=r"cs.BGe\(\)"):
+    with pytest.raises(InputError, match=r"cs.scores.BGe\(\)"):
         cs.score(GRAPH, table, score)
 
 
 def test_a_score_of_counts_refuses_continuous_families():
-    score = cs.CustomScore(lambda counts: 0.0, name="mine")
+    score = cs.scores.CustomScore(lambda counts: 0.0, name="mine")
     with pytest.raises(InputError, match="the score 'mine' judges families of discrete"):
         cs.learn(cs.read(rows_of()), score=score)
 
@@ -207,24 +223,26 @@ def test_separate_regressions_are_the_sum_over_the_sources():
     rows = sources_of()
     dag = cs.DAG([("x", "y")])
     alone = sum(cs.score(dag, cs.read(one), cs.BIC()) for one in rows.values())
-    assert cs.score(dag, cs.read(rows), cs.PerSource(cs.BIC())) == pytest.approx(alone, rel=1e-10)
+    assert cs.score(dag, cs.read(rows), cs.scores.PerSource(cs.BIC())) == pytest.approx(
+        alone, rel=1e-10
+    )
 
 
 def test_separate_regressions_are_not_misled_by_sources_that_differ():
     table = cs.read(sources_of())
     assert len(cs.learn(table, score=cs.BIC()).arcs) == 1
-    assert cs.learn(table, score=cs.PerSource(cs.BIC())).arcs == ()
+    assert cs.learn(table, score=cs.scores.PerSource(cs.BIC())).arcs == ()
 
 
 def test_a_column_that_is_constant_in_a_source_is_named():
     rows = sources_of()
     rows["g"]["y"] = np.full(60, 4.5)
     with pytest.raises(DataError, match="source 'g': column 'y' is constant there"):
-        cs.learn(cs.read(rows), score=cs.PerSource(cs.BIC()))
+        cs.learn(cs.read(rows), score=cs.scores.PerSource(cs.BIC()))
 
 
 def test_a_prior_over_graphs_adds_its_log_odds():
     table = cs.read(rows_of())
-    score = cs.MAP(cs.BIC(), cs.VariableSelection(0.25))
+    score = cs.scores.MAP(cs.BIC(), cs.scores.VariableSelection(0.25))
     expected = cs.score(GRAPH, table, cs.BIC()) + 4 * np.log(1 / 3)
     assert cs.score(GRAPH, table, score) == pytest.approx(expected, rel=1e-12)

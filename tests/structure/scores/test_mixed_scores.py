@@ -10,7 +10,9 @@ from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.statistics.engines import Batches
 
 GRAPH = cs.DAG.parse("[g][h|g][x][y|g:h:x][z|x:y:h]")
-every_score = pytest.mark.parametrize("score", [cs.LogLikelihood(), cs.AIC(), cs.BIC()], ids=repr)
+every_score = pytest.mark.parametrize(
+    "score", [cs.scores.LogLikelihood(), cs.AIC(), cs.BIC()], ids=repr
+)
 
 
 def rows_of(n_rows=120, seed=0):
@@ -57,7 +59,7 @@ def log_likelihood(rows, child, parents):
 def test_the_likelihood_is_that_of_a_regression_for_each_state(n_rows):
     rows = rows_of(n_rows, seed=3)
     table = cs.read(rows, states={"h": ["0", "1", "2"]})
-    found = cs.node_scores(GRAPH, table, cs.LogLikelihood())
+    found = cs.node_scores(GRAPH, table, cs.scores.LogLikelihood())
     for node in "xyz":
         expected = log_likelihood(rows, node, GRAPH.parents(node))
         assert found[node] == pytest.approx(expected, rel=1e-9)
@@ -67,13 +69,13 @@ def test_the_likelihood_is_that_of_a_regression_for_each_state(n_rows):
 def test_the_likelihood_is_that_of_the_fitted_network(n_rows):
     table = cs.read(rows_of(n_rows, seed=3), states={"h": ["0", "1", "2"]})
     net = cs.fit(GRAPH, table, cs.MLE())
-    found = cs.score(GRAPH, table, cs.LogLikelihood())
+    found = cs.score(GRAPH, table, cs.scores.LogLikelihood())
     assert found == pytest.approx(net.log_likelihood(table).sum(), rel=1e-10)
 
 
 def test_penalties_count_every_joint_state():
     table = cs.read(rows_of())
-    likelihood = cs.node_scores(GRAPH, table, cs.LogLikelihood())
+    likelihood = cs.node_scores(GRAPH, table, cs.scores.LogLikelihood())
     n_parameters = {"g": 1, "h": 4, "x": 2, "y": 6 * 3, "z": 3 * 4}
     found = cs.node_scores(GRAPH, table, cs.BIC())
     expected = {node: likelihood[node] - d / 2 * np.log(120) for node, d in n_parameters.items()}
@@ -127,7 +129,9 @@ def test_joint_states_without_rows_add_nothing_but_their_price():
     rows = rows_of()
     table = cs.read(rows, states={"h": ["0", "1", "2", "never"], "g": ["0", "1"]})
     plain = cs.read(rows)
-    one, two = (cs.node_scores(GRAPH, rows, cs.LogLikelihood())["y"] for rows in (table, plain))
+    one, two = (
+        cs.node_scores(GRAPH, rows, cs.scores.LogLikelihood())["y"] for rows in (table, plain)
+    )
     assert one == pytest.approx(two, rel=1e-12)
     price = (
         cs.node_scores(GRAPH, plain, cs.AIC())["y"] - cs.node_scores(GRAPH, table, cs.AIC())["y"]
@@ -147,7 +151,7 @@ def test_separate_regressions_by_source_are_a_sum():
         for half in halves.values()
     )
     both = cs.read(halves, states=states)
-    assert cs.node_scores(GRAPH, both, cs.PerSource(cs.BIC()))["y"] == pytest.approx(alone)
+    assert cs.node_scores(GRAPH, both, cs.scores.PerSource(cs.BIC()))["y"] == pytest.approx(alone)
 
 
 def test_scores_of_tables_refuse_mixed_graphs_by_name():
@@ -174,7 +178,7 @@ def test_logistic_families_are_judged_by_their_likelihood_and_parameters():
     ill = np.where(rng.random(400) < 1 / (1 + np.exp(-2 * x)), "yes", "no")
     table = cs.read({"x": x, "ill": ill})
     dag = cs.DAG([("x", "ill")])
-    found = cs.node_scores(dag, table, cs.LogLikelihood())["ill"]
+    found = cs.node_scores(dag, table, cs.scores.LogLikelihood())["ill"]
     net = cs.fit(dag, table)
     rows = net["ill"].log_probabilities(np.zeros(400, int), x[:, None])
     codes = table.column("ill").astype(int)
@@ -186,4 +190,4 @@ def test_logistic_families_are_not_judged_by_source():
     rows = {"x": np.arange(10.0) + 0.5, "ill": list("ab") * 5}
     table = cs.read({"f": rows, "g": rows})
     with pytest.raises(InputError, match="PerSource: 'ill' is discrete and has continuous parents"):
-        cs.score(cs.DAG([("x", "ill")]), table, cs.PerSource(cs.BIC()))
+        cs.score(cs.DAG([("x", "ill")]), table, cs.scores.PerSource(cs.BIC()))

@@ -72,20 +72,22 @@ def all_dags():
 def test_a_family_has_the_mean_over_its_complete_rows(parents):
     frame = frame_of()
     dag = cs.DAG([(p, "d") for p in parents], nodes=["d"])
-    found = cs.node_scores(dag, read(frame), cs.NAL())["d"]
+    found = cs.node_scores(dag, read(frame), cs.scores.NAL())["d"]
     assert found == pytest.approx(len(frame) * mean_log_likelihood(frame, "d", parents), rel=1e-12)
-    found = cs.node_scores(dag, read(frame), cs.PNAL(c=0.3, alpha=0.4))["d"]
+    found = cs.node_scores(dag, read(frame), cs.scores.PNAL(c=0.3, alpha=0.4))["d"]
     assert found == pytest.approx(pnal(frame, "d", parents, 0.3, 0.4), rel=1e-12)
 
 
 def test_without_gaps_it_is_the_likelihood_and_bic_with_another_price():
     table = read(frame_of(share=0.0))
     dag = cs.DAG.parse("[a][b|a][c|b][d|a:c]")
-    likelihood = cs.score(dag, table, cs.LogLikelihood())
-    assert cs.score(dag, table, cs.NAL()) == pytest.approx(likelihood, rel=1e-13)
+    likelihood = cs.score(dag, table, cs.scores.LogLikelihood())
+    assert cs.score(dag, table, cs.scores.NAL()) == pytest.approx(likelihood, rel=1e-13)
     d = (likelihood - cs.score(dag, table, cs.BIC())) / (np.log(300) / 2)
     price = 0.25 * 300**0.55
-    assert cs.score(dag, table, cs.PNAL()) == pytest.approx(likelihood - price * d, rel=1e-13)
+    assert cs.score(dag, table, cs.scores.PNAL()) == pytest.approx(
+        likelihood - price * d, rel=1e-13
+    )
 
 
 def test_weights_count_as_rows():
@@ -93,34 +95,36 @@ def test_weights_count_as_rows():
     table = read(frame.assign(w=weights), weight="w")
     dag = cs.DAG([("a", "b")])
     mean = mean_log_likelihood(frame, "b", ("a",), weights)
-    assert cs.node_scores(dag, table, cs.NAL())["b"] == pytest.approx(weights.sum() * mean)
+    assert cs.node_scores(dag, table, cs.scores.NAL())["b"] == pytest.approx(weights.sum() * mean)
 
 
 def test_equivalent_graphs_differ_once_there_are_gaps():
     table = read(frame_of())
-    one, other = (cs.score(cs.DAG.parse(s), table, cs.NAL()) for s in ("[a][b|a]", "[b][a|b]"))
+    one, other = (
+        cs.score(cs.DAG.parse(s), table, cs.scores.NAL()) for s in ("[a][b|a]", "[b][a|b]")
+    )
     assert one != pytest.approx(other, abs=0.1)
     with pytest.raises(InputError, match=r"PNAL\(c=0.25, alpha=0.45\) differs between the graphs"):
-        cs.learn(table, score=cs.PNAL(), search=cs.GES())
+        cs.learn(table, score=cs.scores.PNAL(), search=cs.GES())
 
 
 SEARCHES = [
     cs.HillClimb(restarts=10),
-    cs.BestFirst(frontier=20, patience=20),
-    cs.SimulatedAnnealing(steps=300),
-    cs.OrderSearch(restarts=10),
+    cs.searches.BestFirst(frontier=20, patience=20),
+    cs.searches.SimulatedAnnealing(steps=300),
+    cs.searches.OrderSearch(restarts=10),
     cs.Exact(),
-    cs.AStar(),
-    cs.K2Search(list(NAMES)),
-    cs.ChowLiu(),
-    cs.TANSearch("a"),
+    cs.searches.AStar(),
+    cs.searches.K2Search(list(NAMES)),
+    cs.searches.ChowLiu(),
+    cs.searches.TANSearch("a"),
 ]
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda one: type(one).__name__)
 def test_every_search_judges_families_by_their_own_rows(search):
     frame = frame_of()
-    found = cs.search(read(frame), score=cs.PNAL(), search=search)
+    found = cs.search(read(frame), score=cs.scores.PNAL(), search=search)
     by_hand = sum(pnal(frame, node, found.dag.parents(node)) for node in NAMES)
     assert found.score == pytest.approx(by_hand, rel=1e-12)
     for node in NAMES:
@@ -135,16 +139,16 @@ def test_exact_searches_find_the_best_of_all_graphs(seed):
     best = max(
         sum(value(node, tuple(sorted(dag.parents(node)))) for node in NAMES) for dag in all_dags()
     )
-    for search in (cs.Exact(), cs.AStar()):
-        found = cs.search(read(frame), score=cs.PNAL(), search=search)
+    for search in (cs.Exact(), cs.searches.AStar()):
+        found = cs.search(read(frame), score=cs.scores.PNAL(), search=search)
         assert found.score == pytest.approx(best, rel=1e-12)
 
 
 def test_batches_of_rows_give_the_same_as_rows_in_memory():
     table = read(frame_of())
     parts = [table.take(slice(i, i + 70)) for i in range(0, 300, 70)]
-    found = cs.search(Batches(table.schema, parts), score=cs.PNAL())
-    assert found.dag == cs.learn(table, score=cs.PNAL())
+    found = cs.search(Batches(table.schema, parts), score=cs.scores.PNAL())
+    assert found.dag == cs.learn(table, score=cs.scores.PNAL())
     assert "complete for it" in found.judged_by
 
 
@@ -152,23 +156,23 @@ def test_a_family_without_a_complete_row_is_left_out_and_in_a_given_graph_refuse
     table = cs.read({"x": [*"0101", *[None] * 4], "y": [*[None] * 4, *"0011"], "z": list("01") * 4})
     dag = cs.DAG([("x", "y")])
     with pytest.raises(ModelError, match=r"PNAL: no row has values of all of 'x', 'y'"):
-        cs.score(dag, table, cs.PNAL())
+        cs.score(dag, table, cs.scores.PNAL())
     words = r"if all variables are discrete, learn from completed rows: .*cs.StructuralEM\(\)"
     with pytest.raises(ModelError, match=words):
-        cs.learn(table, score=cs.PNAL(), require=[("x", "y")])
+        cs.learn(table, score=cs.scores.PNAL(), require=[("x", "y")])
     assert ("x", "y") in cs.learn(table, require=[("x", "y")]).arcs
     with pytest.raises(ModelError, match=r"NAL: no row has values"):
-        cs.score(dag, table, cs.PerSource(cs.NAL()))
-    story = cs.search(table, score=cs.PNAL(c=0.01))
+        cs.score(dag, table, cs.scores.PerSource(cs.scores.NAL()))
+    story = cs.search(table, score=cs.scores.PNAL(c=0.01))
     assert {"x", "y"} not in [set(arc) for arc in story.dag.arcs]
     assert any("could not be judged" in note for note in story.notes)
 
 
 def test_parameters_are_checked():
     with pytest.raises(InputError, match="PNAL: c must be positive, got 0"):
-        cs.PNAL(c=0)
+        cs.scores.PNAL(c=0)
     with pytest.raises(InputError, match=r"alpha must be below 1, .* got 1.5"):
-        cs.PNAL(alpha=1.5)
+        cs.scores.PNAL(alpha=1.5)
 
 
 def mixed_frame(n_rows=400, share=0.2, seed=1):
@@ -205,13 +209,13 @@ def test_regressions_are_over_the_rows_complete_for_the_family(parents, states):
     frame = mixed_frame()
     dag = cs.DAG([(p, "y") for p in (*states, *parents)], nodes=["y"])
     total, n_rows = regression(frame, "y", parents, states)
-    found = cs.node_scores(dag, cs.read(frame), cs.NAL())["y"]
+    found = cs.node_scores(dag, cs.read(frame), cs.scores.NAL())["y"]
     assert found == pytest.approx(400 * total / n_rows, rel=1e-10)
 
 
 def test_families_of_mixed_rows_with_gaps_have_their_own_rows():
     frame = mixed_frame(2000, 0.1)
-    story = cs.search(cs.read(frame), score=cs.PNAL(c=1), forbid=[("g", "x")])
+    story = cs.search(cs.read(frame), score=cs.scores.PNAL(c=1), forbid=[("g", "x")])
     assert {frozenset(arc) for arc in story.dag.arcs} == {
         frozenset(pair) for pair in ("gy", "xy", "yz")
     }
@@ -223,8 +227,8 @@ def test_families_of_mixed_rows_with_gaps_have_their_own_rows():
 @pytest.mark.parametrize("search", [cs.HillClimb(restarts=3), cs.Exact()], ids=["climb", "exact"])
 def test_searches_over_mixed_rows_report_the_score_of_the_graph(search):
     table = cs.read(mixed_frame())
-    found = cs.search(table, score=cs.PNAL(), search=search)
-    assert found.score == pytest.approx(cs.score(found.dag, table, cs.PNAL()), rel=1e-10)
+    found = cs.search(table, score=cs.scores.PNAL(), search=search)
+    assert found.score == pytest.approx(cs.score(found.dag, table, cs.scores.PNAL()), rel=1e-10)
 
 
 def test_neighbors_of_a_regression_are_what_they_are_one_by_one():
@@ -246,9 +250,9 @@ def test_logistic_families_have_their_own_rows():
     x[:50], ill[350:] = np.nan, None
     dag, table = cs.DAG([("x", "ill")]), cs.read({"x": x, "ill": ill})
     rows = cs.read({"x": x[50:350], "ill": ill[50:350]})
-    alone = cs.node_scores(dag, rows, cs.LogLikelihood())["ill"]
-    assert cs.node_scores(dag, table, cs.NAL())["ill"] == pytest.approx(400 / 300 * alone)
-    found = cs.search(table, score=cs.PNAL(c=1), logistic=True)
+    alone = cs.node_scores(dag, rows, cs.scores.LogLikelihood())["ill"]
+    assert cs.node_scores(dag, table, cs.scores.NAL())["ill"] == pytest.approx(400 / 300 * alone)
+    found = cs.search(table, score=cs.scores.PNAL(c=1), logistic=True)
     assert found.dag.arcs in ((("x", "ill"),), (("ill", "x"),))
 
 
@@ -264,9 +268,9 @@ def test_a_regression_with_too_few_rows_of_its_own_is_refused_with_their_number(
     frame = mixed_frame(30, 0.0)
     frame.loc[3:, "x"] = np.nan
     with pytest.raises(DataError, match=r"3 rows are too few for the regression of 'y'"):
-        cs.score(cs.DAG.parse("[x][z][k][y|x:z:k]"), cs.read(frame), cs.PNAL())
+        cs.score(cs.DAG.parse("[x][z][k][y|x:z:k]"), cs.read(frame), cs.scores.PNAL())
 
 
 def test_other_scores_of_a_graph_refuse_gaps_and_name_the_choice():
-    with pytest.raises(DataError, match=r"have no value of 'a'.*cs.PNAL\(\)"):
+    with pytest.raises(DataError, match=r"have no value of 'a'.*cs.scores.PNAL\(\)"):
         cs.score(cs.DAG(nodes=["a"]), read(frame_of()), cs.BIC())

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import gammaln
 from score_data import STATES, prior_network, read, rows_of
 
@@ -37,11 +36,13 @@ def seen_only(rows, ess):
 
 
 PRIORS = {
-    cs.K2(): lambda rows: np.ones(SHAPE),
-    cs.BDJ(): lambda rows: np.full(SHAPE, 0.5),
+    cs.scores.K2(): lambda rows: np.ones(SHAPE),
+    cs.scores.BDJ(): lambda rows: np.full(SHAPE, 0.5),
     cs.BDeu(ess=3): lambda rows: np.full(SHAPE, 3 / 12),
-    cs.BDs(ess=3): lambda rows: seen_only(rows, 3),
-    cs.BDe(prior_network(), ess=3): lambda rows: 3 * prior_network().query(["a", "b", "c"]).values,
+    cs.scores.BDs(ess=3): lambda rows: seen_only(rows, 3),
+    cs.scores.BDe(prior_network(), ess=3): lambda rows: (
+        3 * prior_network().query(["a", "b", "c"]).values
+    ),
 }
 
 
@@ -74,14 +75,14 @@ def test_fractional_weights_are_fractions_of_rows():
     (counts,) = cs.count(read(rows, weight="n"), FAMILY)
     n = counts.values[0]
     twin = (gammaln(2) - gammaln(2 + n.sum(axis=1)) + gammaln(1 + n).sum(axis=1)).sum()
-    assert cs.K2().local([counts])[0] == pytest.approx(twin, rel=1e-12)
+    assert cs.scores.K2().local([counts])[0] == pytest.approx(twin, rel=1e-12)
 
 
 def test_bds_is_bdeu_where_every_parent_state_was_seen():
     rows = {name: np.tile(column, 5) for name, column in rows_of(40).items()}
     rows["b"] = np.array(["0", "1", "2", "1"] * 50)
     counts = cs.count(read(rows), [cs.Family("c", ("b",)), cs.Family("a")])
-    np.testing.assert_array_equal(cs.BDs(3.0).local(counts), cs.BDeu(3.0).local(counts))
+    np.testing.assert_array_equal(cs.scores.BDs(3.0).local(counts), cs.BDeu(3.0).local(counts))
 
 
 def test_a_uniform_prior_network_gives_bdeu():
@@ -94,12 +95,12 @@ def test_a_uniform_prior_network_gives_bdeu():
     )
     for graph in ("[a][b|a][c|a:b]", "[a|b:c][b|c][c]"):
         dag = cs.DAG.parse(graph)
-        found = cs.score(dag, table, cs.BDe(uniform, ess=5))
+        found = cs.score(dag, table, cs.scores.BDe(uniform, ess=5))
         assert found == pytest.approx(cs.score(dag, table, cs.BDeu(ess=5)), rel=1e-12)
 
 
 def test_the_states_of_a_prior_network_may_stand_in_another_order():
-    rows, score = rows_of(), cs.BDe(prior_network(), ess=4)
+    rows, score = rows_of(), cs.scores.BDe(prior_network(), ess=4)
     turned = {name: states[::-1] for name, states in STATES.items()}
     dag = cs.DAG.parse("[a][b|a][c|a:b]")
     assert cs.score(dag, read(rows, turned), score) == pytest.approx(
@@ -110,15 +111,17 @@ def test_the_states_of_a_prior_network_may_stand_in_another_order():
 def test_a_prior_network_must_know_the_variables():
     other = cs.random_network(cs.DAG(nodes=["a", "b"]), n_states={"a": 2, "b": 3}, seed=1)
     with pytest.raises(KeyError, match="'c'"):
-        cs.score(cs.DAG.parse("[a][b|a][c|a:b]"), read(rows_of()), cs.BDe(other))
+        cs.score(cs.DAG.parse("[a][b|a][c|a:b]"), read(rows_of()), cs.scores.BDe(other))
 
 
 def test_a_prior_must_be_a_network():
     with pytest.raises(ValueError, match="BDe: network must be a Network, got a DAG"):
-        cs.BDe(cs.DAG(nodes=["a"]))
+        cs.scores.BDe(cs.DAG(nodes=["a"]))
 
 
-@pytest.mark.parametrize("score", [cs.BDeu, cs.BDs, lambda ess: cs.BDe(prior_network(), ess)])
+@pytest.mark.parametrize(
+    "score", [cs.BDeu, cs.scores.BDs, lambda ess: cs.scores.BDe(prior_network(), ess)]
+)
 @pytest.mark.parametrize("ess", [0, -1.0, math.inf, math.nan, "1", True])
 def test_the_size_of_a_prior_is_positive(score, ess):
     with pytest.raises(ValueError, match=r"BD(eu|s|e): ess must be positive"):

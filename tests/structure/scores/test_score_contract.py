@@ -6,16 +6,15 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from score_data import SCORES, STATES, cells_seen, counts_of, name_of, prior_network, read, rows_of
 
 import consilience as cs
+from consilience import scores
 from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import FIXED_POINT, Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.toggles import ToggleRequest
-from consilience.structure import scores
 from consilience.structure.scores.score import takes_gaps
 
 every_score = pytest.mark.parametrize("score", SCORES, ids=name_of)
@@ -162,7 +161,9 @@ def test_no_rows_score_no_more_than_the_prior_of_the_graph(score, family):
     counts = Counts.empty(schema, cs.Family(*family), by_source=score.by_source)
     (found,) = score.local([counts])
     assert np.isfinite(found)
-    if not isinstance(score, cs.MAP | cs.AIC | cs.EBIC):  # these judge the graph without rows
+    if not isinstance(
+        score, cs.scores.MAP | cs.AIC | cs.scores.EBIC
+    ):  # these judge the graph without rows
         assert found == 0
 
 
@@ -193,7 +194,7 @@ def test_parent_states_never_seen_need_not_be_held(score):
 
 @every_score
 def test_many_parents_and_few_rows_score_finitely(score):
-    if isinstance(score, cs.BDe | cs.EBIC):
+    if isinstance(score, cs.scores.BDe | cs.scores.EBIC):
         return  # these know the variables of the contract's tables only
     rng = np.random.default_rng(1)
     names = [f"x{i}" for i in range(30)]
@@ -205,29 +206,29 @@ def test_many_parents_and_few_rows_score_finitely(score):
 
 
 VARIED = {
-    cs.EBIC: [{"n_variables": 3}, {"n_variables": 8}, {"n_variables": 3, "gamma": 1.0}],
+    cs.scores.EBIC: [{"n_variables": 3}, {"n_variables": 8}, {"n_variables": 3, "gamma": 1.0}],
     cs.BDeu: [{}, {"ess": 2.0}],
-    cs.BDs: [{}, {"ess": 2.0}],
-    cs.BDe: [
+    cs.scores.BDs: [{}, {"ess": 2.0}],
+    cs.scores.BDe: [
         {"network": prior_network()},
         {"network": prior_network(), "ess": 2.0},
         {"network": cs.random_network(GRAPH, n_states={"a": 2, "b": 3, "c": 2}, seed=1)},
     ],
-    cs.PNAL: [{}, {"c": 0.5}, {"alpha": 0.3}],
-    cs.HeldOut: [{}, {"share": 0.5}, {"ess": 2.0}],
-    cs.CrossValidated: [{}, {"folds": 2}, {"ess": 2.0}],
-    cs.PerSource: [{"score": cs.BDeu()}, {"score": cs.BIC()}],
+    cs.scores.PNAL: [{}, {"c": 0.5}, {"alpha": 0.3}],
+    cs.scores.HeldOut: [{}, {"share": 0.5}, {"ess": 2.0}],
+    cs.scores.CrossValidated: [{}, {"folds": 2}, {"ess": 2.0}],
+    cs.scores.PerSource: [{"score": cs.BDeu()}, {"score": cs.BIC()}],
     cs.BHD: [{}, {"s": 2.0}, {"ess": 2.0}, {"bound": True}],
-    cs.BySource: [{"score": cs.BIC()}, {"score": cs.AIC()}],
-    cs.MAP: [
-        {"score": cs.BDeu(), "prior": cs.UniformPrior()},
-        {"score": cs.BIC(), "prior": cs.UniformPrior()},
-        {"score": cs.BDeu(), "prior": cs.VariableSelection(0.1)},
-        {"score": cs.BDeu(), "prior": cs.VariableSelection(0.2)},
-        {"score": cs.BDeu(), "prior": cs.ArcPrior({("a", "b"): 0.3})},
-        {"score": cs.BDeu(), "prior": cs.ArcPrior({("a", "b"): 0.3}, others=0.4)},
+    cs.scores.BySource: [{"score": cs.BIC()}, {"score": cs.AIC()}],
+    cs.scores.MAP: [
+        {"score": cs.BDeu(), "prior": cs.scores.UniformPrior()},
+        {"score": cs.BIC(), "prior": cs.scores.UniformPrior()},
+        {"score": cs.BDeu(), "prior": cs.scores.VariableSelection(0.1)},
+        {"score": cs.BDeu(), "prior": cs.scores.VariableSelection(0.2)},
+        {"score": cs.BDeu(), "prior": cs.scores.ArcPrior({("a", "b"): 0.3})},
+        {"score": cs.BDeu(), "prior": cs.scores.ArcPrior({("a", "b"): 0.3}, others=0.4)},
     ],
-    cs.CustomScore: [
+    cs.scores.CustomScore: [
         {"function": cells_seen},
         {"function": lambda counts: 1.0},
         {"function": cells_seen, "by_source": True},
@@ -246,7 +247,9 @@ def test_every_parameter_can_change_the_answer(kind):
 
 
 @pytest.mark.parametrize(
-    "score", [cs.FNML(), cs.QNML(), cs.HeldOut(), cs.CrossValidated(), cs.BHD()], ids=repr
+    "score",
+    [cs.scores.FNML(), cs.scores.QNML(), cs.scores.HeldOut(), cs.scores.CrossValidated(), cs.BHD()],
+    ids=repr,
 )
 def test_sums_over_whole_rows_refuse_fractions(score):
     table = read(rows_of() | {"n": np.full(60, 0.51)}, weight="n")

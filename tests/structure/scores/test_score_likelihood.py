@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from score_data import read, rows_of
 
 import consilience as cs
@@ -36,7 +35,7 @@ def entropy(table, name):
 @settings(deadline=None, max_examples=25)
 def test_the_likelihood_never_falls_when_an_arc_is_added(seed, n_rows):
     table = read(rows_of(n_rows, seed))
-    found = [cs.score(cs.DAG.parse(graph), table, cs.LogLikelihood()) for graph in GRAPHS]
+    found = [cs.score(cs.DAG.parse(graph), table, cs.scores.LogLikelihood()) for graph in GRAPHS]
     assert np.all(np.diff(found) >= -1e-9)
 
 
@@ -58,22 +57,22 @@ def test_bic_is_its_information_form_up_to_the_entropies_of_the_variables(graph)
 
 def test_ebic_charges_every_arc_the_log_of_the_number_of_variables():
     table, dag = read(rows_of()), cs.DAG.parse(GRAPHS[-1])
-    charged = cs.score(dag, table, cs.BIC()) - cs.score(dag, table, cs.EBIC(20, gamma=0.7))
+    charged = cs.score(dag, table, cs.BIC()) - cs.score(dag, table, cs.scores.EBIC(20, gamma=0.7))
     assert charged == pytest.approx(3 * 0.7 * np.log(20), rel=1e-9)
 
 
 def test_ebic_without_weight_is_bic():
     table, dag = read(rows_of()), cs.DAG.parse(GRAPHS[-1])
-    assert cs.score(dag, table, cs.EBIC(3, gamma=0)) == cs.score(dag, table, cs.BIC())
+    assert cs.score(dag, table, cs.scores.EBIC(3, gamma=0)) == cs.score(dag, table, cs.BIC())
 
 
 def test_ebic_refuses_a_family_of_more_variables_than_the_graph_has():
     with pytest.raises(ValueError, match=r"'c' with 2 parents .* n_variables=2") as caught:
-        cs.score(cs.DAG.parse(GRAPHS[-1]), read(rows_of()), cs.EBIC(2))
+        cs.score(cs.DAG.parse(GRAPHS[-1]), read(rows_of()), cs.scores.EBIC(2))
     assert caught.value.culprits["parameter"] == "n_variables"
 
 
 @pytest.mark.parametrize(("n_variables", "gamma"), [(0, 0.5), (2.5, 0.5), (3, -1), (3, np.nan)])
 def test_ebic_refuses_parameters_without_a_meaning(n_variables, gamma):
     with pytest.raises(cs.ConsilienceError, match=r"EBIC: (n_variables|gamma)"):
-        cs.EBIC(n_variables, gamma)
+        cs.scores.EBIC(n_variables, gamma)

@@ -80,7 +80,7 @@ def test_a_normalizer_of_more_states_than_numbers_can_count_is_finite():
     assert log_c(10**6, 10**5) > 0
 
 
-@pytest.mark.parametrize("score", [cs.FNML(), cs.QNML()], ids=repr)
+@pytest.mark.parametrize("score", [cs.scores.FNML(), cs.scores.QNML()], ids=repr)
 def test_probabilities_of_all_columns_sum_to_one_for_a_variable_alone(score):
     columns = product("ab", repeat=6)
     tables = [cs.read({"x": list(one)}, states={"x": ["a", "b"]}) for one in columns]
@@ -95,7 +95,7 @@ def test_factorised_probabilities_of_the_child_sum_to_one_whatever_the_parent():
         for one in product("abc", repeat=5)
     ]
     family = cs.Family("x", ("u",))
-    found = [cs.FNML().local(cs.count(table, family))[0] for table in tables]
+    found = [cs.scores.FNML().local(cs.count(table, family))[0] for table in tables]
     assert math.fsum(map(math.exp, found)) == pytest.approx(1, rel=1e-12)
 
 
@@ -107,6 +107,6 @@ def test_the_quotient_is_that_of_joint_and_parents():
         {"joint": joint, "parents": [one[:2] for one in joint]},
         states={"joint": states, "parents": sorted({one[:2] for one in states})},
     )
-    alone = cs.node_scores(cs.DAG(nodes=["joint", "parents"]), flat, cs.QNML())
-    (found,) = cs.QNML().local(cs.count(read(rows), cs.Family("c", ("a", "b"))))
+    alone = cs.node_scores(cs.DAG(nodes=["joint", "parents"]), flat, cs.scores.QNML())
+    (found,) = cs.scores.QNML().local(cs.count(read(rows), cs.Family("c", ("a", "b"))))
     assert found == pytest.approx(alone["joint"] - alone["parents"], rel=1e-12)

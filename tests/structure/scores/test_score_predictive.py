@@ -49,7 +49,7 @@ def test_cross_validation_is_the_mean_over_all_ways_to_fill_the_folds(folds, n_r
     rows = as_rows(columns)
     splits = list(product(range(folds), repeat=n_rows))
     mean = math.fsum(split_score(rows, fold, 2.0) for fold in splits) / len(splits)
-    found = cs.score(GRAPH, read(columns), cs.CrossValidated(folds, ess=2.0))
+    found = cs.score(GRAPH, read(columns), cs.scores.CrossValidated(folds, ess=2.0))
     assert found == pytest.approx(mean, rel=1e-12)
 
 
@@ -65,7 +65,7 @@ def test_held_out_is_the_mean_over_all_ways_to_hold_out(share):
             for row, out in zip(rows, held_out, strict=True)
             if out
         )
-    found = cs.score(GRAPH, read(columns), cs.HeldOut(share))
+    found = cs.score(GRAPH, read(columns), cs.scores.HeldOut(share))
     assert found == pytest.approx(mean, rel=1e-12)
 
 
@@ -75,7 +75,7 @@ def test_very_many_folds_leave_one_row_out():
     left_out = sum(
         log_probability(row, rows[:i] + rows[i + 1 :], 1.0) for i, row in enumerate(rows)
     )
-    found = cs.score(GRAPH, read(columns), cs.CrossValidated(10**12))
+    found = cs.score(GRAPH, read(columns), cs.scores.CrossValidated(10**12))
     assert found == pytest.approx(left_out, rel=1e-9)
 
 
@@ -83,20 +83,22 @@ def test_very_many_folds_leave_one_row_out():
 def test_with_many_rows_a_parameter_costs_what_it_costs_aic_and_more_with_fewer_folds(folds):
     table = cs.read({"x": ["a"] * 40 + ["b"] * 60, "n": [100_000] * 100}, weight="n")
     dag = cs.DAG(nodes=["x"])
-    cost = cs.score(dag, table, cs.LogLikelihood()) - cs.score(dag, table, cs.CrossValidated(folds))
+    cost = cs.score(dag, table, cs.scores.LogLikelihood()) - cs.score(
+        dag, table, cs.scores.CrossValidated(folds)
+    )
     assert cost == pytest.approx(0.5 * (1 + 1 / (1 - 1 / folds)), abs=1e-5)
 
 
 @pytest.mark.parametrize("share", [0, 1, 1.5, -0.1, math.nan])
 def test_a_share_lies_between_nothing_and_all(share):
     with pytest.raises(ValueError, match="HeldOut: share must be"):
-        cs.HeldOut(share)
+        cs.scores.HeldOut(share)
 
 
 @pytest.mark.parametrize("folds", [0, 1, 2.5])
 def test_there_are_two_folds_at_least(folds):
     with pytest.raises(ValueError, match="CrossValidated: folds must be a whole number"):
-        cs.CrossValidated(folds)
+        cs.scores.CrossValidated(folds)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9, 0.999])
@@ -121,21 +123,21 @@ def test_few_rows_in_many_folds_are_binomial_sums(folds, rows):
         return binom.pmf(n - k, n, 1 / folds) @ np.log(a + k)
 
     expected = sum(n * (expected_log(0.5, n - 1) - expected_log(1.0, sum(rows) - 1)) for n in rows)
-    found = cs.score(cs.DAG(nodes=["x"]), table, cs.CrossValidated(folds))
+    found = cs.score(cs.DAG(nodes=["x"]), table, cs.scores.CrossValidated(folds))
     assert found == pytest.approx(expected, rel=1e-12)
-    held_out = cs.score(cs.DAG(nodes=["x"]), table, cs.HeldOut(1 / folds))
+    held_out = cs.score(cs.DAG(nodes=["x"]), table, cs.scores.HeldOut(1 / folds))
     assert held_out == pytest.approx(expected / folds, rel=1e-12)
 
 
 @pytest.mark.parametrize("folds", [10**17, 10**400])
 def test_folds_whose_share_rounds_to_nothing_are_refused(folds):
     with pytest.raises(ValueError, match=r"CrossValidated: with folds=10+ the share of the other"):
-        cs.CrossValidated(folds)
-    cs.CrossValidated(10**15)
+        cs.scores.CrossValidated(folds)
+    cs.scores.CrossValidated(10**15)
 
 
 def test_a_share_whose_rest_rounds_to_all_is_refused():
     with pytest.raises(ValueError, match="HeldOut: share=1e-17 is so small"):
-        cs.HeldOut(1e-17)
+        cs.scores.HeldOut(1e-17)
     table = cs.read({"x": ["a", "a", "b"]})
-    assert math.isfinite(cs.score(cs.DAG(nodes=["x"]), table, cs.HeldOut(1e-15)))
+    assert math.isfinite(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.HeldOut(1e-15)))

@@ -34,7 +34,7 @@ def small_table(seed, n_rows=14):
     )
 
 
-@pytest.mark.parametrize("score", [cs.BDeu(2), cs.BIC(), cs.QNML()], ids=repr)
+@pytest.mark.parametrize("score", [cs.BDeu(2), cs.BIC(), cs.scores.QNML()], ids=repr)
 def test_separate_parameters_are_a_sum_over_the_sources(score):
     rows = rows_of(90)
     dag = cs.DAG.parse("[a][b|a][c|a:b]")
@@ -43,47 +43,51 @@ def test_separate_parameters_are_a_sum_over_the_sources(score):
         for f in ("f0", "f1", "f2")
     ]
     apart = sum(cs.score(dag, read(part), score) for part in parts)
-    assert cs.score(dag, read(rows), cs.PerSource(score)) == pytest.approx(apart, rel=1e-12)
+    assert cs.score(dag, read(rows), cs.scores.PerSource(score)) == pytest.approx(apart, rel=1e-12)
 
 
 def test_without_sources_there_is_nothing_to_separate():
     table = cs.read({"x": ["a", "b", "b"], "y": ["a", "a", "b"]})
     dag = cs.DAG([("x", "y")])
-    assert cs.score(dag, table, cs.PerSource(cs.K2())) == cs.score(dag, table, cs.K2())
+    assert cs.score(dag, table, cs.scores.PerSource(cs.scores.K2())) == cs.score(
+        dag, table, cs.scores.K2()
+    )
 
 
 def test_separate_counts_have_the_rows_of_their_source():
     seen = []
-    score = cs.CustomScore(lambda counts: seen.append(float(counts.n_rows.sum())) or 0.0)
-    cs.score(cs.DAG(nodes=["a"]), read(rows_of(90)), cs.PerSource(score))
+    score = cs.scores.CustomScore(lambda counts: seen.append(float(counts.n_rows.sum())) or 0.0)
+    cs.score(cs.DAG(nodes=["a"]), read(rows_of(90)), cs.scores.PerSource(score))
     assert sum(seen) == 90
     assert len(seen) == 3
 
 
-@pytest.mark.parametrize("score", [cs.BHD(), cs.PerSource(cs.K2())], ids=repr)
+@pytest.mark.parametrize("score", [cs.BHD(), cs.scores.PerSource(cs.scores.K2())], ids=repr)
 def test_what_compares_sources_cannot_be_applied_to_each(score):
     with pytest.raises(ValueError, match="PerSource: the score of one source's counts cannot be"):
-        cs.PerSource(score)
+        cs.scores.PerSource(score)
 
 
 def test_a_prior_over_graphs_does_not_count_once_a_source():
     with pytest.raises(ValueError, match=r"cs\.MAP\(cs\.PerSource\(score\), prior\)"):
-        cs.PerSource(cs.MAP(cs.BDeu(), cs.UniformPrior()))
+        cs.scores.PerSource(cs.scores.MAP(cs.BDeu(), cs.scores.UniformPrior()))
 
 
 def test_the_penalty_of_ebic_can_count_once_for_all_sources():
     table, dag = read(rows_of(90)), cs.DAG.parse("[a][b|a][c|a:b]")
-    outside = cs.MAP(cs.PerSource(cs.BIC()), cs.VariableSelection(1 / (1 + 8**0.5)))
-    apart = cs.score(dag, table, cs.PerSource(cs.BIC()))
+    outside = cs.scores.MAP(
+        cs.scores.PerSource(cs.BIC()), cs.scores.VariableSelection(1 / (1 + 8**0.5))
+    )
+    apart = cs.score(dag, table, cs.scores.PerSource(cs.BIC()))
     once = 3 * 0.5 * np.log(8)  # arcs, gamma, log p
     assert cs.score(dag, table, outside) == pytest.approx(apart - once, rel=1e-12)
-    within = cs.score(dag, table, cs.PerSource(cs.EBIC(8)))
+    within = cs.score(dag, table, cs.scores.PerSource(cs.scores.EBIC(8)))
     assert within == pytest.approx(apart - 3 * once, rel=1e-12)
 
 
 def test_a_class_is_no_score():
     with pytest.raises(ValueError, match=r"PerSource: score must be a choice such as cs\.BIC\(\)"):
-        cs.PerSource(cs.BDeu)
+        cs.scores.PerSource(cs.BDeu)
 
 
 # The hierarchical score.
@@ -193,7 +197,9 @@ def one_refused(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "score", [cs.BHD(), cs.MAP(cs.BHD(), cs.VariableSelection(0.2))], ids=["BHD", "MAP"]
+    "score",
+    [cs.BHD(), cs.scores.MAP(cs.BHD(), cs.scores.VariableSelection(0.2))],
+    ids=["BHD", "MAP"],
 )
 def test_a_family_that_takes_too_long_has_minus_infinity_and_the_others_their_score(
     score, one_refused
@@ -205,7 +211,9 @@ def test_a_family_that_takes_too_long_has_minus_infinity_and_the_others_their_sc
 
 
 @pytest.mark.parametrize(
-    "score", [cs.BHD(), cs.MAP(cs.BHD(), cs.VariableSelection(0.2))], ids=["BHD", "MAP"]
+    "score",
+    [cs.BHD(), cs.scores.MAP(cs.BHD(), cs.scores.VariableSelection(0.2))],
+    ids=["BHD", "MAP"],
 )
 @pytest.mark.parametrize("search", [cs.HillClimb(), cs.Exact()], ids=["climb", "exact"])
 def test_a_search_that_meets_such_a_family_judges_all_by_the_bound(score, search, one_refused):
@@ -239,13 +247,16 @@ class Picky:
 
 
 def test_separate_parameters_pass_a_refusal_on(one_refused):
-    score = cs.PerSource(Picky())
+    score = cs.scores.PerSource(Picky())
     assert score.local(one_refused).tolist() == [-np.inf, -np.inf]
     assert score.refusal(cs.Family("a")) == "not a"
 
 
 def test_a_score_that_refuses_nothing_has_no_refusal():
-    for score in (cs.PerSource(cs.BDeu()), cs.MAP(cs.BDeu(), cs.UniformPrior())):
+    for score in (
+        cs.scores.PerSource(cs.BDeu()),
+        cs.scores.MAP(cs.BDeu(), cs.scores.UniformPrior()),
+    ):
         assert not hasattr(score, "refusal")
 
 

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError
 from consilience.kernels.annealing import NUMBERS_A_STEP, walk
 
-SHORT = cs.SimulatedAnnealing(start_temperature=20, steps=2000)
+SHORT = cs.searches.SimulatedAnnealing(start_temperature=20, steps=2000)
 
 
 def random_rows(n_nodes, n_rows, seed, p_arc=0.5):
@@ -80,7 +79,9 @@ def test_the_end_is_an_optimum_no_worse_than_the_first(seed, n_nodes):
 def test_the_walk_leaves_first_optima():
     tables = [random_rows(8, 1000, seed) for seed in range(5)]
     first = [cs.search(one, search=cs.HillClimb(tabu=0, restarts=0)).score for one in tables]
-    found = [cs.search(one, search=cs.SimulatedAnnealing(steps=5000)).score for one in tables]
+    found = [
+        cs.search(one, search=cs.searches.SimulatedAnnealing(steps=5000)).score for one in tables
+    ]
     assert sum(np.array(found) > np.array(first) + 1e-6) >= 2
 
 
@@ -95,10 +96,10 @@ def test_the_same_seed_gives_the_same_graph():
 @pytest.mark.parametrize(
     "other",
     [
-        cs.SimulatedAnnealing(start_temperature=0.01, steps=2000),
-        cs.SimulatedAnnealing(start_temperature=20, steps=2000, cooling=0.5),
-        cs.SimulatedAnnealing(start_temperature=20, steps=200),
-        cs.SimulatedAnnealing(start_temperature=20, steps=2000, max_parents=1),
+        cs.searches.SimulatedAnnealing(start_temperature=0.01, steps=2000),
+        cs.searches.SimulatedAnnealing(start_temperature=20, steps=2000, cooling=0.5),
+        cs.searches.SimulatedAnnealing(start_temperature=20, steps=200),
+        cs.searches.SimulatedAnnealing(start_temperature=20, steps=2000, max_parents=1),
     ],
 )
 def test_every_parameter_changes_the_walk(other):
@@ -110,7 +111,9 @@ def test_constraints_and_the_number_of_parents_are_kept():
     table = random_rows(7, 500, seed=6)
     order = sorted(table.variables, reverse=True)
     required, forbidden = (order[0], order[1]), (order[2], order[3])
-    hot = cs.SimulatedAnnealing(start_temperature=1000, cooling=1.0, steps=3000, max_parents=2)
+    hot = cs.searches.SimulatedAnnealing(
+        start_temperature=1000, cooling=1.0, steps=3000, max_parents=2
+    )
     wanted = {"require": [required], "forbid": [forbidden], "tiers": [order[:4], order[4:]]}
     found = cs.learn(table, search=hot, **wanted)
     assert required in found.arcs
@@ -121,13 +124,13 @@ def test_constraints_and_the_number_of_parents_are_kept():
 
 def test_fast_cooling_ends_in_a_climb():
     table = random_rows(5, 200, seed=4)
-    found = cs.search(table, search=cs.SimulatedAnnealing(cooling=1e-4, steps=1000))
+    found = cs.search(table, search=cs.searches.SimulatedAnnealing(cooling=1e-4, steps=1000))
     assert found.score >= cs.search(table, search=cs.HillClimb(tabu=0, restarts=0)).score - 1e-6
 
 
 def test_the_walk_leaves_variables_of_one_state_alone():
     frame = random_rows(4, 200, seed=5).to_frame().assign(same="x")
-    hot = cs.SimulatedAnnealing(start_temperature=1000, cooling=1.0, steps=1000)
+    hot = cs.searches.SimulatedAnnealing(start_temperature=1000, cooling=1.0, steps=1000)
     found = cs.learn(cs.read(frame), search=hot)
     assert not [arc for arc in found.arcs if "same" in arc]
 
@@ -135,14 +138,16 @@ def test_the_walk_leaves_variables_of_one_state_alone():
 def test_a_budget_of_time_and_an_interrupt_leave_the_best_graph_so_far():
     table = random_rows(7, 500, seed=3)
     assert cs.search(table, search=SHORT, seconds=1e-9).stopped_by == "seconds"
-    endless = cs.SimulatedAnnealing(steps=10**9, cooling=1.0)
+    endless = cs.searches.SimulatedAnnealing(steps=10**9, cooling=1.0)
     assert cs.search(table, search=endless, seconds=0.2).stopped_by == "seconds"
 
     def interrupt(share, text):
         if share is not None:  # the walk knows how far it is, the climb does not
             raise KeyboardInterrupt
 
-    stopped = cs.search(table, search=cs.SimulatedAnnealing(steps=10**6), progress=interrupt)
+    stopped = cs.search(
+        table, search=cs.searches.SimulatedAnnealing(steps=10**6), progress=interrupt
+    )
     assert stopped.stopped_by == "interrupt"
     assert stopped.score >= cs.search(table, search=cs.HillClimb(tabu=0, restarts=0)).score - 1e-6
 
@@ -159,4 +164,4 @@ def test_a_budget_of_time_and_an_interrupt_leave_the_best_graph_so_far():
 )
 def test_wrong_parameters_are_named(wrong, culprit):
     with pytest.raises(InputError, match=culprit):
-        cs.SimulatedAnnealing(**wrong)
+        cs.searches.SimulatedAnnealing(**wrong)

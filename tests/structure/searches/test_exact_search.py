@@ -9,19 +9,20 @@ from search_oracles import FIVE, FOUR, is_legal, random_rows, scores_of_all
 
 import consilience as cs
 from consilience.errors import InputError, MemoryLimitError, ModelError
-from consilience.structure.searches import families, set_scores, shortest_path
+from consilience.structure.searches import set_scores, shortest_path
+from consilience.structure.searches.class_moves import families
 
 SCORES = (
     cs.BIC(),
     cs.AIC(),
-    cs.EBIC(5),
-    cs.LogLikelihood(),
+    cs.scores.EBIC(5),
+    cs.scores.LogLikelihood(),
     cs.BDeu(),
     cs.BDeu(ess=20),
-    cs.QNML(),
-    cs.K2(),
-    cs.FNML(),
-    cs.BDs(),
+    cs.scores.QNML(),
+    cs.scores.K2(),
+    cs.scores.FNML(),
+    cs.scores.BDs(),
 )
 
 CONSTRAINTS = (
@@ -32,7 +33,7 @@ CONSTRAINTS = (
     {"require": [("B", "A"), ("D", "A")], "forbid": [("C", "A")]},
 )
 
-BOTH = pytest.mark.parametrize("search", [cs.Exact, cs.AStar])
+BOTH = pytest.mark.parametrize("search", [cs.Exact, cs.searches.AStar])
 
 
 @BOTH
@@ -46,12 +47,12 @@ def test_no_graph_on_four_nodes_is_better(search, score, seed):
     assert found.stopped_by == "optimum"
 
 
-@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=3), cs.K2()], ids=repr)
+@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=3), cs.scores.K2()], ids=repr)
 @pytest.mark.parametrize("seed", range(2))
 def test_no_graph_on_five_nodes_is_better(score, seed):
     table = random_rows("ABCDE", seed, n_rows=400)
     best = scores_of_all(FIVE, table, score).max()
-    for search in (cs.Exact(), cs.AStar()):
+    for search in (cs.Exact(), cs.searches.AStar()):
         assert cs.search(table, score=score, search=search).score == pytest.approx(best, rel=1e-9)
 
 
@@ -62,7 +63,7 @@ def test_no_legal_graph_is_better(search, constraints, max_parents):
     table = random_rows("ABCD", 7)
     n_required = len(constraints.get("require", ()))
     limit = None if max_parents is None else max(max_parents, n_required)
-    for score in (cs.BIC(), cs.BDeu(), cs.K2()):
+    for score in (cs.BIC(), cs.BDeu(), cs.scores.K2()):
         legal = [
             dag
             for dag in FOUR
@@ -76,7 +77,7 @@ def test_no_legal_graph_is_better(search, constraints, max_parents):
         assert found.score == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(), cs.PerSource(cs.BDeu())], ids=repr)
+@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(), cs.scores.PerSource(cs.BDeu())], ids=repr)
 def test_one_number_a_set_gives_the_scores_of_every_family(score, monkeypatch):
     rows = random_rows("ABCDEF", 3).to_frame()
     table = cs.read({"f": rows[:70], "g": rows[70:]})
@@ -100,12 +101,12 @@ def test_pruning_saves_families_and_loses_nothing(monkeypatch):
         assert pruned.n_scored < 0.9 * whole.n_scored
 
 
-@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=2), cs.K2()], ids=repr)
+@pytest.mark.parametrize("score", [cs.BIC(), cs.BDeu(ess=2), cs.scores.K2()], ids=repr)
 @pytest.mark.parametrize("seed", range(3))
 def test_both_exact_searches_give_the_same_graph(score, seed):
     table = random_rows([f"x{i}" for i in range(8)], seed, n_rows=600)
     exact, a_star = (
-        cs.search(table, score=score, search=search) for search in (cs.Exact(), cs.AStar())
+        cs.search(table, score=score, search=search) for search in (cs.Exact(), cs.searches.AStar())
     )
     assert exact.score == pytest.approx(a_star.score, rel=1e-9)
     assert exact.dag == a_star.dag
@@ -119,14 +120,14 @@ def test_a_star_needs_no_large_groups(size, seed, monkeypatch):
     best = cs.search(table, score=score, search=cs.Exact()).score
     monkeypatch.setattr(shortest_path, "LARGEST_GROUP", size)
     monkeypatch.setattr(shortest_path, "WORK", 1000)
-    found = cs.search(table, score=score, search=cs.AStar())
+    found = cs.search(table, score=score, search=cs.searches.AStar())
     assert found.score == pytest.approx(best, rel=1e-9)
 
 
 def test_a_star_goes_beyond_the_variables_that_have_one_number_a_set(monkeypatch):
     monkeypatch.setattr(set_scores, "MOST_VARIABLES", 5)
     table = random_rows([f"x{i}" for i in range(9)], 4, n_rows=300)
-    found = cs.search(table, search=cs.AStar(max_parents=3))
+    found = cs.search(table, search=cs.searches.AStar(max_parents=3))
     best = cs.search(table, search=cs.Exact(max_parents=3))
     assert found.score == pytest.approx(best.score, rel=1e-9)
 
@@ -138,9 +139,9 @@ def test_no_search_beats_the_exact_one(seed):
     best = cs.search(table, search=cs.Exact()).score
     others = (
         cs.HillClimb(restarts=3),
-        cs.OrderSearch(restarts=10, max_parents=None),
-        cs.K2Search(names),
-        cs.ChowLiu(forest=True),
+        cs.searches.OrderSearch(restarts=10, max_parents=None),
+        cs.searches.K2Search(names),
+        cs.searches.ChowLiu(forest=True),
     )
     for search in others:
         assert cs.search(table, search=search).score <= best + 1e-9 * abs(best)
@@ -149,7 +150,7 @@ def test_no_search_beats_the_exact_one(seed):
 def test_equal_graphs_have_late_names_as_children():
     column = list("0011") * 10
     table = cs.read({"z": column, "y": column, "x": column})
-    for search in (cs.Exact(), cs.AStar()):
+    for search in (cs.Exact(), cs.searches.AStar()):
         assert set(cs.learn(table, search=search).arcs) == {("x", "y"), ("x", "z")}
 
 
@@ -178,7 +179,7 @@ def test_families_that_a_score_cannot_judge_are_left_out(seed):
         dag for dag in FOUR if all(score.judges(cs.Family(x, dag.parents(x))) for x in dag.nodes)
     ]
     best = scores_of_all(judged, table, cs.BIC()).max()
-    for search in (cs.Exact(), cs.AStar(), cs.OrderSearch(max_parents=None)):
+    for search in (cs.Exact(), cs.searches.AStar(), cs.searches.OrderSearch(max_parents=None)):
         found = cs.search(table, search=search, score=score)
         assert found.score == pytest.approx(best, rel=1e-9)
         assert "could not be judged by the score" in found.notes[0]
@@ -195,8 +196,10 @@ def test_too_many_sets_of_parents_are_refused():
     rng = np.random.default_rng(1)
     table = cs.read({f"x{i:02d}": rng.integers(0, 2, 9).astype(str).tolist() for i in range(30)})
     with pytest.raises(MemoryLimitError, match=r"'x00' has more than .* sets of parents"):
-        cs.learn(table, search=cs.AStar(), score=cs.BDeu())
-    assert len(cs.learn(table, search=cs.AStar(max_parents=1), score=cs.BDeu()).nodes) == 30
+        cs.learn(table, search=cs.searches.AStar(), score=cs.BDeu())
+    assert (
+        len(cs.learn(table, search=cs.searches.AStar(max_parents=1), score=cs.BDeu()).nodes) == 30
+    )
 
 
 def test_too_many_variables_that_may_be_each_others_ancestors_are_refused():
@@ -207,7 +210,7 @@ def test_too_many_variables_that_may_be_each_others_ancestors_are_refused():
     names = list(table.variables)
     far = [(a, b) for a in names for b in names if a != b and (a, b) not in near]
     with pytest.raises(MemoryLimitError, match=r"orders at most 62 variables .* here are 64"):
-        cs.learn(table, search=cs.AStar(max_parents=1), forbid=far)
+        cs.learn(table, search=cs.searches.AStar(max_parents=1), forbid=far)
 
 
 def test_too_many_sets_of_variables_are_refused(monkeypatch):
@@ -216,20 +219,20 @@ def test_too_many_sets_of_variables_are_refused(monkeypatch):
     monkeypatch.setattr(shortest_path, "MOST_STATES", 10)
     monkeypatch.setattr(shortest_path, "FIRST_ROOM", 32)
     with pytest.raises(MemoryLimitError, match="more than 10 sets of variables"):
-        cs.learn(table, search=cs.AStar(), score=cs.BDeu(ess=10))
+        cs.learn(table, search=cs.searches.AStar(), score=cs.BDeu(ess=10))
 
 
 def test_a_score_that_wrongly_claims_equivalence_is_found_out():
     def lopsided(counts):
         return -float(len(counts.given)) * (1 + ord(counts.child.name[-1]))
 
-    score = cs.CustomScore(lopsided, name="lopsided", score_equivalent=True)
+    score = cs.scores.CustomScore(lopsided, name="lopsided", score_equivalent=True)
     table = random_rows("ABCD", 1)
     with pytest.raises(ModelError, match="says that it is the same for equivalent graphs"):
         cs.learn(table, search=cs.Exact(), score=score, require=[("B", "A"), ("C", "A")])
 
 
 def test_wrong_parameters_are_refused():
-    for search in (cs.Exact, cs.AStar):
+    for search in (cs.Exact, cs.searches.AStar):
         with pytest.raises(InputError, match=f"{search.__name__}: max_parents must be a whole"):
             search(max_parents=-1)

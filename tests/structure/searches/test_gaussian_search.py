@@ -14,18 +14,18 @@ from consilience.graph.moral import moral_graph
 from consilience.statistics.engines import Batches
 
 SEARCHES = {
-    "AStar": cs.AStar(),
-    "BestFirst": cs.BestFirst(frontier=20, patience=20),
-    "ChowLiu": cs.ChowLiu(),
+    "AStar": cs.searches.AStar(),
+    "BestFirst": cs.searches.BestFirst(frontier=20, patience=20),
+    "ChowLiu": cs.searches.ChowLiu(),
     "Exact": cs.Exact(),
     "GES": cs.GES(),
     "HillClimb": cs.HillClimb(restarts=5),
-    "K2Search": cs.K2Search(list("ABCD")),
-    "OrderSearch": cs.OrderSearch(restarts=5),
-    "SimulatedAnnealing": cs.SimulatedAnnealing(steps=300),
+    "K2Search": cs.searches.K2Search(list("ABCD")),
+    "OrderSearch": cs.searches.OrderSearch(restarts=5),
+    "SimulatedAnnealing": cs.searches.SimulatedAnnealing(steps=300),
 }
 KINDS = {"continuous": "", "mixed": "AC"}
-SCORES = {"continuous": [cs.BIC(), cs.BGe(), cs.AIC()], "mixed": [cs.BIC(), cs.AIC()]}
+SCORES = {"continuous": [cs.BIC(), cs.scores.BGe(), cs.AIC()], "mixed": [cs.BIC(), cs.AIC()]}
 
 
 def rows_of(discrete="", n_rows=150, seed=0):
@@ -77,7 +77,7 @@ def test_an_exact_search_with_logistic_nodes_finds_the_best_of_all_graphs():
     table = cs.read({name: rows[name] for name in "ABC"})
     dags = [dag.without("D") for dag in FOUR if not dag.parents("D") and not dag.children("D")]
     best = max(cs.score(dag, table, cs.BIC()) for dag in dags)
-    for search in (cs.Exact(), cs.AStar(), cs.BestFirst()):
+    for search in (cs.Exact(), cs.searches.AStar(), cs.searches.BestFirst()):
         found = cs.search(table, search=search, logistic=True)
         assert found.score == pytest.approx(best, rel=1e-10)
         assert not any("logistic=True" in note for note in found.notes)
@@ -123,7 +123,7 @@ def test_rows_in_batches_give_the_same_graph(kind):
 
 def test_greedy_searches_agree_on_the_class_of_a_clear_network():
     table, dag = gaussian_network(n_variables=10, seed=1)
-    for search in (cs.HillClimb(), cs.GES(), cs.OrderSearch(max_parents=4)):
+    for search in (cs.HillClimb(), cs.GES(), cs.searches.OrderSearch(max_parents=4)):
         assert cs.shd(cs.learn(table, search=search), dag) == 0
 
 
@@ -138,7 +138,7 @@ def test_the_best_tree_is_that_of_the_largest_correlations():
         total = sum(weights[edge] for edge in tree)
         if total > largest and len({i for edge in tree for i in edge}) == 6 and is_tree(tree):
             best, largest = {frozenset((names[i], names[j])) for i, j in tree}, total
-    assert set(map(frozenset, cs.learn(table, search=cs.ChowLiu()).arcs)) == best
+    assert set(map(frozenset, cs.learn(table, search=cs.searches.ChowLiu()).arcs)) == best
 
 
 def is_tree(edges):
@@ -200,21 +200,21 @@ def test_a_search_over_classes_refuses_logistic_nodes():
 
 def test_a_tree_of_both_kinds_has_a_discrete_root_and_needs_logistic_nodes_for_more():
     table = table_of("mixed")
-    found = cs.learn(table, search=cs.ChowLiu())
+    found = cs.learn(table, search=cs.searches.ChowLiu())
     assert is_legal(found, KINDS["mixed"])
     assert len(found.arcs) == 3
     with pytest.raises(InputError, match="the root 'B' is continuous and leads to no discrete"):
-        cs.learn(table, search=cs.ChowLiu(root="B"))
-    turned = cs.learn(table, search=cs.ChowLiu(root="B"), logistic=True)
+        cs.learn(table, search=cs.searches.ChowLiu(root="B"))
+    turned = cs.learn(table, search=cs.searches.ChowLiu(root="B"), logistic=True)
     assert turned.parents("B") == ()
     assert len(turned.arcs) == 3
 
 
 def test_tan_takes_continuous_features_and_refuses_a_continuous_class():
     table = table_of("mixed")
-    assert cs.learn(table, search=cs.TANSearch("A")) == cs.tan(table, "A")
+    assert cs.learn(table, search=cs.searches.TANSearch("A")) == cs.tan(table, "A")
     with pytest.raises(InputError, match="the target 'B' is continuous; a class has states"):
-        cs.learn(table, search=cs.TANSearch("B"))
+        cs.learn(table, search=cs.searches.TANSearch("B"))
 
 
 def test_families_beyond_the_memory_limit_are_left_out_and_noted():
@@ -224,5 +224,5 @@ def test_families_beyond_the_memory_limit_are_left_out_and_noted():
 
 def test_one_continuous_variable_has_one_graph():
     table = cs.read({"x": [0.5, 1.5, 4.0]}, continuous=["x"])
-    for search in (cs.HillClimb(), cs.Exact(), cs.GES(), cs.ChowLiu()):
+    for search in (cs.HillClimb(), cs.Exact(), cs.GES(), cs.searches.ChowLiu()):
         assert cs.learn(table, search=search) == cs.DAG(nodes=["x"])

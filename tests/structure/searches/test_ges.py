@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError
@@ -107,7 +106,7 @@ def test_a_budget_of_time_and_an_interrupt_leave_a_graph():
 
 def test_a_score_that_differs_within_a_class_is_refused():
     with pytest.raises(InputError, match=r"K2\(\).*HillClimb"):
-        cs.learn(random_rows(3, 50, seed=1), score=cs.K2(), search=cs.GES())
+        cs.learn(random_rows(3, 50, seed=1), score=cs.scores.K2(), search=cs.GES())
 
 
 def test_equivalent_scores_other_than_bic_work():
@@ -129,7 +128,7 @@ def test_sets_of_neighbors_left_out_are_noted(monkeypatch, most, is_noted):
     monkeypatch.setattr(class_moves, "MOST_SETS", most)
     table = random_rows(4, 100, seed=1)
     # Every arc gains, so the class ends as one clique of four: a node has eight sets of neighbors.
-    found = cs.search(table, score=cs.LogLikelihood(), search=cs.GES())
+    found = cs.search(table, score=cs.scores.LogLikelihood(), search=cs.GES())
     assert len(found.dag.arcs) == 6
     assert bool(found.notes) == is_noted
     for note in found.notes:

@@ -4,8 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import GraphError, InputError, ModelError
@@ -137,17 +136,17 @@ def test_constant_columns_have_no_arcs(seed):
         noise = rng.random(200) < 0.1
         columns[f"v{i:02}"] = columns[f"v{i - 1:02}"] ^ columns[f"v{i - 2:02}"] ^ noise
     table = cs.read({**{k: v.astype(str) for k, v in columns.items()}, "c": ["a"] * 200})
-    for score in (cs.BIC(), cs.K2()):
+    for score in (cs.BIC(), cs.scores.K2()):
         dag = cs.learn(table, score=score, search=cs.HillClimb(restarts=10), seed=seed)
         assert not any("c" in arc for arc in dag.arcs)
-    start = cs.HillClimb(start=cs.RandomStart(2.0), restarts=0)
+    start = cs.HillClimb(start=cs.searches.RandomStart(2.0), restarts=0)
     assert not any("c" in arc for arc in cs.learn(table, search=start, seed=seed).arcs)
 
 
 def test_families_that_are_too_large_are_left_out_and_noted():
     rng = np.random.default_rng(1)
     table = cs.read({f"v{i}": rng.integers(0, 4, 300).astype(str) for i in range(8)})
-    for start in (None, cs.RandomStart(3.0)):
+    for start in (None, cs.searches.RandomStart(3.0)):
         found = cs.search(table, search=cs.HillClimb(start=start, restarts=30), memory_limit=2000)
         assert found.stopped_by == "optimum"
         assert "exceeded the memory limit" in found.notes[0]
@@ -179,7 +178,9 @@ def test_tiers_may_come_from_a_generator():
     assert cs.learn(table, tiers=(tier for tier in [["x"], ["y"]])).arcs == (("x", "y"),)
 
 
-@pytest.mark.parametrize("start", [cs.RandomStart(2.0), cs.TreeStart(), cs.DAG([("X2", "X1")])])
+@pytest.mark.parametrize(
+    "start", [cs.searches.RandomStart(2.0), cs.searches.TreeStart(), cs.DAG([("X2", "X1")])]
+)
 def test_every_start_leads_to_an_optimum(start):
     table = random_rows(4, 500, seed=2)
     found = cs.search(table, search=cs.HillClimb(start=start))

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from consilience import searches
 from consilience.errors import InputError
 from consilience.statistics.engines import Memory
-from consilience.structure import searches
 from consilience.structure.searches.task import Step
 
 CASES = {
-    "AStar": lambda names: cs.AStar(),
-    "BestFirst": lambda names: cs.BestFirst(frontier=20, patience=20),
-    "ChowLiu": lambda names: cs.ChowLiu(),
+    "AStar": lambda names: cs.searches.AStar(),
+    "BestFirst": lambda names: cs.searches.BestFirst(frontier=20, patience=20),
+    "ChowLiu": lambda names: cs.searches.ChowLiu(),
     "Exact": lambda names: cs.Exact(),
     "GES": lambda names: cs.GES(),
     "HillClimb": lambda names: cs.HillClimb(restarts=5),
-    "K2Search": lambda names: cs.K2Search(sorted(names)),
-    "OrderSearch": lambda names: cs.OrderSearch(restarts=5),
-    "SimulatedAnnealing": lambda names: cs.SimulatedAnnealing(steps=300),
-    "TANSearch": lambda names: cs.TANSearch(min(names)),
+    "K2Search": lambda names: cs.searches.K2Search(sorted(names)),
+    "OrderSearch": lambda names: cs.searches.OrderSearch(restarts=5),
+    "SimulatedAnnealing": lambda names: cs.searches.SimulatedAnnealing(steps=300),
+    "TANSearch": lambda names: cs.searches.TANSearch(min(names)),
 }
 """A search for variables of these names, small enough for a test."""
 
@@ -35,7 +35,7 @@ NEEDS_EQUIVALENCE = ("GES",)
 
 HONOR = sorted(set(CASES) - set(TREES))
 
-SCORES = (cs.BIC(), cs.BDeu(ess=5), cs.K2())
+SCORES = (cs.BIC(), cs.BDeu(ess=5), cs.scores.K2())
 
 NET = cs.random_network(
     cs.DAG.parse("[a][b|a][c|a:b][d|c][e|b:d][f]"),
@@ -66,8 +66,8 @@ def shuffled(table, seed):
 
 
 def test_every_public_search_is_held_to_the_contract():
-    assert set(CASES) == set(searches.__all__)
-    assert set(CASES) <= set(cs.__all__)
+    public = {name for name in searches.__all__ if hasattr(getattr(searches, name), "search")}
+    assert set(CASES) == public
 
 
 @pytest.mark.parametrize("score", SCORES, ids=repr)
@@ -197,6 +197,6 @@ def test_scores_that_keep_the_sources_apart_work(name):
     table = cs.read(
         {"u": TABLE.take(slice(0, 200)).to_frame(), "v": TABLE.take(slice(200, 400)).to_frame()}
     )
-    score = cs.PerSource(cs.BDeu())
+    score = cs.scores.PerSource(cs.BDeu())
     found = run(name, table, score=score)
     assert found.score == pytest.approx(cs.score(found.dag, table, score), rel=1e-12)

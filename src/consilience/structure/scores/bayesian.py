@@ -56,7 +56,7 @@ class K2:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "a", "b"]})
-    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.K2()), 6)  # log(1/2 * 2/3 * 1/4)
+    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.K2()), 6)  # log(1/2 * 2/3 * 1/4)
     -2.484907
     """
 

@@ -61,7 +61,7 @@ class BGe:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": [1.0, 3.0]}, continuous=["x"])  # R = 1/2 + 2
-    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.BGe()), 6)
+    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.BGe()), 6)
     -4.619019
     """
 

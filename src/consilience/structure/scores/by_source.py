@@ -93,7 +93,7 @@ class BySource:
     >>> import consilience as cs
     >>> columns = {"x": list("aaaabbbb") * 8, "y": list("aaaabbbb") * 8, "f": list("mmmmnnnn") * 8}
     >>> table = cs.read(columns, source="f")
-    >>> cs.learn(table, score=cs.BySource(cs.BIC())).arcs
+    >>> cs.learn(table, score=cs.scores.BySource(cs.BIC())).arcs
     ()
     >>> cs.learn(table, score=cs.BIC()).arcs
     (('y', 'x'),)
@@ -108,7 +108,7 @@ class BySource:
         if not isinstance(self.score, get_args(Inner)):
             raise InputError(
                 "BySource: score must be a likelihood less a price for each parameter, cs.BIC(), "
-                f"cs.AIC() or cs.EBIC(n_variables), got {self.score!r}.",
+                f"cs.AIC() or cs.scores.EBIC(n_variables), got {self.score!r}.",
                 parameter="score",
             )
 

@@ -45,7 +45,7 @@ class CustomScore:
     >>> def seen(counts):
     ...     return -float((counts.values > 0).sum())
     >>> table = cs.read({"x": ["a", "b", "b"]})
-    >>> cs.score(cs.DAG(nodes=["x"]), table, cs.CustomScore(seen, name="cells"))
+    >>> cs.score(cs.DAG(nodes=["x"]), table, cs.scores.CustomScore(seen, name="cells"))
     -2.0
     """
 

@@ -61,7 +61,7 @@ def too_few_rows(family: Family, n_rows: float) -> DataError:
     return DataError(
         f"{n_rows:g} rows are too few for the regression of {family.child!r} on "
         f"{_check.listed(family.parents)}: there must be more rows than coefficients. Use fewer "
-        "parents (max_parents), or cs.BGe(), whose prior makes up for rows.",
+        "parents (max_parents), or cs.scores.BGe(), whose prior makes up for rows.",
         family=family,
     )
 

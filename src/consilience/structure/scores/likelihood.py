@@ -64,7 +64,7 @@ class LogLikelihood:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "a", "b", "b"]})
-    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.LogLikelihood()), 6)  # 4 log(1/2)
+    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.LogLikelihood()), 6)  # 4 log(1/2)
     -2.772589
     """
 
@@ -121,7 +121,7 @@ class EBIC:
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "a", "b", "b"], "y": ["a", "b", "a", "b"]})
     >>> dag = cs.DAG([("x", "y")])
-    >>> round(cs.score(dag, table, cs.BIC()) - cs.score(dag, table, cs.EBIC(2, gamma=1)), 6)
+    >>> round(cs.score(dag, table, cs.BIC()) - cs.score(dag, table, cs.scores.EBIC(2, gamma=1)), 6)
     0.693147
     """
 

@@ -57,7 +57,7 @@ class FNML:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "b"]})
-    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.FNML()), 6)  # log(1/4) - log(1 + 1/2 + 1)
+    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.FNML()), 6)  # log(1/4) - log(5/2)
     -2.302585
     """
 

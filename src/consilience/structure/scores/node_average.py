@@ -54,7 +54,7 @@ class NAL:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "b", None, None]})
-    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.NAL()), 6)  # 4 log(1/2)
+    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.NAL()), 6)  # 4 log(1/2)
     -2.772589
     """
 
@@ -92,7 +92,7 @@ class PNAL:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "b", None, None]})
-    >>> score = cs.PNAL(c=1, alpha=0.25)  # 4 log(1/2) - 4^(3/4)
+    >>> score = cs.scores.PNAL(c=1, alpha=0.25)  # 4 log(1/2) - 4^(3/4)
     >>> round(cs.score(cs.DAG(nodes=["x"]), table, score), 6)
     -5.601016
     """

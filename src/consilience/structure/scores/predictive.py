@@ -58,7 +58,7 @@ class HeldOut:
 
     >>> import consilience as cs
     >>> table = cs.read({"x": ["a", "a"]}, states={"x": ["a", "b"]})
-    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.HeldOut(share=0.5)), 6)
+    >>> round(cs.score(cs.DAG(nodes=["x"]), table, cs.scores.HeldOut(share=0.5)), 6)
     -0.490415
     """
 

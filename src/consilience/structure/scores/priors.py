@@ -159,7 +159,7 @@ class MAP:
         check_score("MAP", self.score)
         if isinstance(self.prior, type) or not hasattr(self.prior, "log_prior"):
             raise InputError(
-                f"MAP: prior must be a choice such as cs.VariableSelection(0.1), got "
+                f"MAP: prior must be a choice such as cs.scores.VariableSelection(0.1), got "
                 f"{self.prior!r}.",
                 parameter="prior",
             )

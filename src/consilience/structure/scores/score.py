@@ -132,7 +132,8 @@ def tables_of(owner: str, batch: Batch, *, by_source: bool) -> CountBatch:
     if isinstance(batch, RegressionBatch | LogisticBatch):
         raise InputError(
             f"{owner} judges families of discrete variables; the family of {child_of(batch)!r} has "
-            "a continuous one. Use cs.BIC(), cs.AIC() or cs.EBIC(), or cs.BGe() if all variables "
+            "a continuous one. Use cs.BIC(), cs.AIC() or cs.scores.EBIC(), or cs.scores.BGe() if "
+            "all variables "
             "are continuous, or read the columns with discretize=.",
             variable=child_of(batch),
         )

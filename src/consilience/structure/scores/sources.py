@@ -79,7 +79,7 @@ class PerSource:
     >>> import consilience as cs
     >>> table = cs.read({"f": {"x": ["a", "b"]}, "g": {"x": ["a", "a"]}})
     >>> dag = cs.DAG(nodes=["x"])
-    >>> round(cs.score(dag, table, cs.PerSource(cs.K2())), 6)  # log(1/2 * 1/3) + log(1/2 * 2/3)
+    >>> round(cs.score(dag, table, cs.scores.PerSource(cs.scores.K2())), 6)  # log(1/6) + log(1/3)
     -2.890372
     """
 
@@ -97,7 +97,7 @@ class PerSource:
         if isinstance(self.score, MAP):
             raise InputError(
                 "PerSource: the prior over graphs of a MAP would count once for each source. Put "
-                "it outside: cs.MAP(cs.PerSource(score), prior).",
+                "it outside: cs.scores.MAP(cs.scores.PerSource(score), prior).",
                 parameter="score",
             )
 

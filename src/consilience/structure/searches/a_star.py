@@ -70,7 +70,7 @@ class AStar:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 5, "y": list("abab") * 5, "z": list("abba") * 5})
-    >>> cs.learn(table, search=cs.AStar(max_parents=2)).arcs  # z tells whether x and y are equal
+    >>> cs.learn(table, search=cs.searches.AStar(max_parents=2)).arcs  # z tells if x equals y
     (('x', 'z'), ('y', 'z'))
     """
 

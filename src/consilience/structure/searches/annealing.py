@@ -63,7 +63,7 @@ class SimulatedAnnealing:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 10, "y": list("aabb") * 10, "z": list("abab") * 10})
-    >>> cs.search(table, search=cs.SimulatedAnnealing()).cpdag.undirected
+    >>> cs.search(table, search=cs.searches.SimulatedAnnealing()).cpdag.undirected
     (('x', 'y'),)
     """
 

@@ -57,7 +57,7 @@ class BestFirst:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 10, "y": list("aabb") * 10, "z": list("abab") * 10})
-    >>> cs.search(table, search=cs.BestFirst()).cpdag.undirected  # z says nothing about x and y
+    >>> cs.search(table, search=cs.searches.BestFirst()).cpdag.undirected  # z is apart
     (('x', 'y'),)
     """
 

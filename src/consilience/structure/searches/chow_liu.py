@@ -75,9 +75,9 @@ class ChowLiu:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 5, "y": list("aabb") * 5, "z": list("abab") * 5})
-    >>> cs.learn(table, search=cs.ChowLiu(root="y")).arcs
+    >>> cs.learn(table, search=cs.searches.ChowLiu(root="y")).arcs
     (('y', 'x'), ('x', 'z'))
-    >>> cs.learn(table, search=cs.ChowLiu(forest=True)).arcs
+    >>> cs.learn(table, search=cs.searches.ChowLiu(forest=True)).arcs
     (('x', 'y'),)
     """
 
@@ -155,7 +155,8 @@ def refuse_constraints(owner: str, task: Task) -> None:
     if task.constraints.required.any() or allowed < p * (p - 1) - barred:
         raise InputError(
             f"{owner} finds the best tree and takes no require=, forbid= or tiers=. Leave them "
-            "out, or use a search that honors them, such as cs.HillClimb(start=cs.TreeStart()).",
+            "out, or use a search that honors them, such as "
+            "cs.HillClimb(start=cs.searches.TreeStart()).",
             search=owner,
         )
 
@@ -189,7 +190,7 @@ def _likelihood_gains(task: Task) -> Floats:
         raise MemoryLimitError(
             f"the counts of {pair[0]!r} and {pair[1]!r} exceed the limit of "
             f"{_check.bytes_text(task.memory_limit)}, and the tree may need them. Raise "
-            "memory_limit, or use cs.ChowLiu(forest=True), which leaves such pairs out.",
+            "memory_limit, or use cs.searches.ChowLiu(forest=True), which leaves such pairs out.",
             pair=pair,
         )
     return weights

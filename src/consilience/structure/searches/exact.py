@@ -73,7 +73,8 @@ class Exact:
             f"exact search over {p} variables",
             8.0 * ((p + 5) * 2.0 ** (p - 1)),
             MEMORY,
-            "Use fewer variables, or cs.AStar(max_parents=3), cs.OrderSearch() or cs.HillClimb().",
+            "Use fewer variables, or cs.searches.AStar(max_parents=3), cs.searches.OrderSearch() "
+            "or cs.HillClimb().",
         )
         scores = task.local_scores(self.max_parents)
         story = Story(required_sets(task))

@@ -43,7 +43,7 @@ class K2Search:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 5, "y": list("aabb") * 5})
-    >>> cs.learn(table, search=cs.K2Search(["y", "x"])).arcs
+    >>> cs.learn(table, search=cs.searches.K2Search(["y", "x"])).arcs
     (('y', 'x'),)
     """
 

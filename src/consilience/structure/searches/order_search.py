@@ -60,7 +60,7 @@ class OrderSearch:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"x": list("aabb") * 5, "y": list("abab") * 5, "z": list("abba") * 5})
-    >>> len(cs.learn(table, search=cs.OrderSearch()).arcs)  # one of them given both others
+    >>> len(cs.learn(table, search=cs.searches.OrderSearch()).arcs)  # one of them given both others
     2
     """
 

@@ -257,6 +257,6 @@ def _check_sets(task: Task, child: int, n_sets: int) -> None:
         raise MemoryLimitError(
             f"{task.names[child]!r} has more than {MOST_SETS:,} sets of parents to be scored. "
             "Lower max_parents, forbid arcs, or use a search that does not look at all of them, "
-            "such as cs.OrderSearch() or cs.HillClimb().",
+            "such as cs.searches.OrderSearch() or cs.HillClimb().",
             child=task.names[child],
         )

@@ -52,7 +52,7 @@ def grouped(
     if n > MOST_CANDIDATES:
         raise MemoryLimitError(
             f"A* orders at most {MOST_CANDIDATES} variables that can be ancestors of each other; "
-            f"here are {n}. Lower max_parents, forbid arcs, or use cs.OrderSearch() or "
+            f"here are {n}. Lower max_parents, forbid arcs, or use cs.searches.OrderSearch() or "
             "cs.HillClimb().",
             limit=MOST_CANDIDATES,
         )
@@ -170,7 +170,8 @@ class _States:
         if max(self.counters) > MOST_STATES:
             raise MemoryLimitError(
                 f"A* needs more than {MOST_STATES:,} sets of variables to prove which graph is "
-                "best. Lower max_parents, forbid arcs, give it seconds=, or use cs.OrderSearch() "
+                "best. Lower max_parents, forbid arcs, give it seconds=, or use "
+                "cs.searches.OrderSearch() "
                 "or cs.HillClimb().",
                 limit=MOST_STATES,
             )

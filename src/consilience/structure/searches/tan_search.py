@@ -38,7 +38,7 @@ class TANSearch:
     --------
     >>> import consilience as cs
     >>> table = cs.read({"ill": list("0011"), "x": list("0101"), "y": list("0101")})
-    >>> cs.learn(table, search=cs.TANSearch("ill")).arcs
+    >>> cs.learn(table, search=cs.searches.TANSearch("ill")).arcs
     (('ill', 'x'), ('ill', 'y'), ('x', 'y'))
     """
 

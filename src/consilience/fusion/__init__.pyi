@@ -1,0 +1,39 @@
+from consilience.fusion.choosing import (
+    RowByRow as RowByRow,
+    StrongestFirst as StrongestFirst,
+)
+from consilience.fusion.parameters import (
+    Merged as Merged,
+)
+from consilience.fusion.pools import (
+    DemocraticPool as DemocraticPool,
+    LinearPool as LinearPool,
+    LogarithmicPool as LogarithmicPool,
+)
+from consilience.fusion.record import (
+    Fusion as Fusion,
+)
+from consilience.fusion.regressions import (
+    InverseVariance as InverseVariance,
+    PrecisionMatrices as PrecisionMatrices,
+)
+from consilience.fusion.thresholds import (
+    BestScore as BestScore,
+    Majority as Majority,
+)
+from consilience.fusion.votes import (
+    ArcVotes as ArcVotes,
+    ClassVotes as ClassVotes,
+    Votes as Votes,
+)
+from consilience.fusion.weighting import (
+    EqualWeights as EqualWeights,
+    HeldOutWeights as HeldOutWeights,
+    RowWeights as RowWeights,
+    StrengthWeights as StrengthWeights,
+)
+from consilience.incomplete.rubin import (
+    PooledAnswer as PooledAnswer,
+    pool_answers as pool_answers,
+    pool_queries as pool_queries,
+)

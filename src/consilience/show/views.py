@@ -1,0 +1,246 @@
+"""One verb for all pictures: what a thing looks like, and which views of it there are.
+
+A view is a function that draws one kind of thing. The table :data:`VIEWS` lists them, the usual
+view of each thing first; ``options`` are the keyword arguments of that function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from consilience import _check
+from consilience.classify.evaluation import Evaluation
+from consilience.classify.results import CrossEvaluation
+from consilience.data.table import Table
+from consilience.errors import InputError
+from consilience.fusion.record import Fusion
+from consilience.graph.comparison import GraphComparison
+from consilience.graph.dag import DAG
+from consilience.incomplete.augmentation import Augmentation
+from consilience.incomplete.em import Convergence
+from consilience.incomplete.variational import VariationalResult
+from consilience.latent.record import Influence
+from consilience.latent.states import HiddenStates
+from consilience.network.factor import Factor
+from consilience.network.mixed_belief import MixedBelief
+from consilience.network.mixture import Mixture
+from consilience.network.network import Network
+from consilience.show.belief import plot_belief
+from consilience.show.calibration import plot_calibration
+from consilience.show.chains import plot_chains
+from consilience.show.classes import plot_classes, plot_hidden_states
+from consilience.show.convergence import plot_convergence
+from consilience.show.evaluation import (
+    plot_calibration_curves,
+    plot_calibrations,
+    plot_estimators,
+    plot_evaluated_sources,
+    plot_learning_curve,
+    plot_learning_curves,
+    plot_measures,
+)
+from consilience.show.gaps import plot_gaps
+from consilience.show.influence import plot_influence, svg_influence
+from consilience.show.plot import plot_graph, plot_sources
+from consilience.show.plot_pair import plot_pair
+from consilience.show.svg import svg_graph
+from consilience.show.svg_pair import svg_pair
+from consilience.show.trace import plot_trace
+from consilience.show.votes import plot_fusion, plot_thresholds, plot_votes
+from consilience.structure.searches.task import SearchResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+__all__ = ["plot", "svg"]
+
+Drawing = Callable[..., Any]
+
+
+def _of_dag(draw: Drawing) -> Drawing:
+    """The same drawing for a record that holds a graph."""
+
+    def drawn(record: SearchResult, **options: Any) -> Any:
+        return draw(record.dag, **options)
+
+    drawn.__signature__ = inspect.signature(draw)  # type: ignore[attr-defined]
+    return drawn
+
+
+def _compared(draw: Drawing) -> Drawing:
+    """A drawing of two graphs, for the record that compares them."""
+
+    def drawn(found: GraphComparison, **options: Any) -> Any:
+        return draw(found.learned, found.other, **options)
+
+    drawn.__signature__ = _without_first(draw)  # type: ignore[attr-defined]
+    return drawn
+
+
+def _without_first(draw: Drawing) -> inspect.Signature:
+    signature = inspect.signature(draw)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+VIEWS: Mapping[type, Mapping[str, Drawing]] = {
+    Table: {"gaps": plot_gaps},
+    DAG: {"graph": plot_graph},
+    Network: {"graph": plot_graph, "sources": plot_sources, "classes": plot_classes},
+    Factor: {"belief": plot_belief},
+    Mixture: {"belief": plot_belief},
+    MixedBelief: {"belief": plot_belief},
+    SearchResult: {"trace": plot_trace, "graph": _of_dag(plot_graph)},
+    GraphComparison: {"pair": _compared(plot_pair)},
+    Convergence: {"climb": plot_convergence},
+    VariationalResult: {"climb": plot_convergence},
+    Augmentation: {"chains": plot_chains},
+    HiddenStates: {"states": plot_hidden_states},
+    Influence: {"graph": plot_influence},
+    Fusion: {"sources": plot_fusion, "votes": plot_votes, "thresholds": plot_thresholds},
+    Evaluation: {"calibration": plot_calibration},
+    CrossEvaluation: {
+        "measures": plot_measures,
+        "estimators": plot_estimators,
+        "sources": plot_evaluated_sources,
+        "curves": plot_learning_curves,
+        "curve": plot_learning_curve,
+        "calibrations": plot_calibrations,
+        "calibration": plot_calibration_curves,
+    },
+}
+"""What can be plotted: for each kind of thing its views, the usual one first."""
+
+PICTURES: Mapping[type, Drawing] = {
+    DAG: svg_graph,
+    Network: svg_graph,
+    SearchResult: _of_dag(svg_graph),
+    GraphComparison: _compared(svg_pair),
+    Influence: svg_influence,
+}
+"""What has a picture as the text of an SVG file."""
+
+
+def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArray[Any]:
+    """A picture of a table, graph, network, belief or record, drawn with matplotlib.
+
+    ======================  ============================================  =======================
+    thing                   view (the first is the usual one)             options
+    ======================  ============================================  =======================
+    table                   ``gaps``: what is missing, and together       ``n_patterns``
+    graph                   ``graph``                                     ``ax``
+    network                 ``graph``                                     ``ax``
+    ..                      ``sources``: a node's table by source         ``node``, ``states``,
+                                                                          ``level``,
+                                                                          ``max_panels``
+    ..                      ``classes``: the children of a node by its    ``node``, ``features``,
+                            states                                        ``ax``
+    belief of a query       ``belief``: bars or a density                 ``ax``, ``level``
+    search result           ``trace``: best score by families scored      ``ax``
+    ..                      ``graph``                                     ``ax``
+    comparison of graphs    ``pair``: both graphs side by side            ``names``
+    EM, variational Bayes   ``climb``: what every step reached            ``ax``
+    data augmentation       ``chains``: traces and ranks                  ``nodes``,
+                                                                          ``n_parameters``
+    hidden states           ``states``: the numbers that were tried       ``ax``
+    influence               ``graph``: each model folded into one box     ``ax``
+    fusion                  ``sources``: every source's graph             ``truth``,
+                                                                          ``max_panels``
+    ..                      ``votes``: the matrix of votes                ``ax``
+    ..                      ``thresholds``: what each would give          ``thresholds``,
+                                                                          ``truth``, ``order``
+    evaluation              ``calibration``                               ``ax``
+    cross-evaluation        ``measures``: the main ones, side by side
+    ..                      ``estimators``: one measure                   ``measure``, ``ax``
+    ..                      ``sources``: the same by source               ``measure``, ``ax``
+    ..                      ``curves``: measures by training rows
+    ..                      ``curve``: one of them                        ``measure``,
+                                                                          ``structure``, ``ax``
+    ..                      ``calibrations``: of all structures
+    ..                      ``calibration``: of one                       ``structure``, ``ax``
+    ======================  ============================================  =======================
+
+    Parameters
+    ----------
+    thing
+        What to draw.
+    view
+        Which picture of it; the usual one if not given.
+    options
+        Of that view. ``ax`` are the axes to draw into; a new figure if not given.
+
+    Returns
+    -------
+    Axes or array of Axes
+        ``axes.figure`` is the figure, of an array ``axes.flat[0].figure``.
+
+    Raises
+    ------
+    InputError
+        If the thing has no picture or no such view, or the view no such option.
+    """
+    views = _drawings("plot", thing, VIEWS)
+    if view is not None and view not in views:
+        raise InputError(
+            f"plot: a {type(thing).__name__} has no view {view!r}. Its views: "
+            f"{_check.listed(views)}.",
+            view=view,
+        )
+    chosen = next(iter(views)) if view is None else view
+    return _drawn(f"plot, view {chosen!r}", views[chosen], thing, options)
+
+
+def svg(thing: object, **options: Any) -> str:
+    """The picture of a graph, a network or a record with a graph, as the text of an SVG file.
+
+    Parameters
+    ----------
+    thing
+        A graph or network; a search result; a comparison of graphs, drawn side by side; an
+        influence network, each model folded into one box.
+    options
+        ``title``: a line above the picture. Of graphs and networks also ``beliefs`` (what
+        ``net.marginals(...)`` gives, drawn as bars) and ``highlight`` (nodes to be set off); of
+        comparisons ``names`` of the two graphs.
+
+    Raises
+    ------
+    InputError
+        If the thing has no such picture, or the picture no such option.
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> cs.svg(cs.DAG([("smoke", "lung")]), title="Lungs").startswith("<svg ")
+    True
+    """
+    text: str = _drawn("svg", _drawings("svg", thing, PICTURES), thing, options)
+    return text
+
+
+def _drawings(owner: str, thing: object, drawings: Mapping[type, Any]) -> Any:
+    for kind, found in drawings.items():
+        if isinstance(thing, kind):
+            return found
+    raise InputError(
+        f"{owner}: a {type(thing).__name__} has no picture. What has one: "
+        f"{_check.listed(kind.__name__ for kind in drawings)}.",
+        kind=type(thing).__name__,
+    )
+
+
+def _drawn(owner: str, draw: Drawing, thing: object, options: Mapping[str, Any]) -> Any:
+    _, *known = inspect.signature(draw).parameters.values()
+    unknown = [name for name in options if name not in {each.name for each in known}]
+    if unknown:
+        raise InputError(
+            f"{owner}: unknown option {unknown[0]!r}. Options: "
+            f"{_check.listed(each.name for each in known)}.",
+            option=unknown[0],
+        )
+    lacking = [p.name for p in known if p.default is p.empty and p.name not in options]
+    if lacking:
+        raise InputError(f"{owner}: {lacking[0]}= must be given.", option=lacking[0])
+    return draw(thing, **options)
