@@ -90,12 +90,3 @@ def test_the_axis_says_what_the_cells_are():
 def test_a_continuous_node_has_no_classes():
     with pytest.raises(InputError, match="'age' is continuous; classes are the states"):
         cs.plot(with_numbers(), "classes", node="age")
-
-
-def test_a_record_in_place_of_its_network_is_refused():
-    table = cs.read({name: ["no", "yes"] * 20 for name in ("x", "y", "z")})
-    found = cs.latent_classes(table, 2, choice=cs.EM(restarts=0))
-    with pytest.raises(InputError, match=r"got a HiddenStates; a record .* found\.network"):
-        cs.plot(found, "classes", node="class")
-    with pytest.raises(InputError, match=r"what cs\.hidden_states\(\.\.\.\) or .* got a str"):
-        cs.plot("x")

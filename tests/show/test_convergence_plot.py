@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience.errors import InputError
 from consilience.incomplete.em import Convergence
 from consilience.incomplete.variational import VariationalResult
 from consilience.show.convergence import plot_convergence
@@ -76,11 +75,6 @@ def test_what_em_and_variational_bayes_give_is_drawn():
     story = cs.em(dag, rows, hidden={"h": 2}, choice=cs.EM(restarts=3))
     assert len(np.asarray(plot_convergence(story).collections[0].get_offsets())) == 4
     plot_convergence(cs.gaps.variational(dag, rows, hidden={"h": 2}))
-
-
-def test_other_things_are_refused():
-    with pytest.raises(InputError, match=r"what cs\.em\(\.\.\.\) or cs\.variational.* got a DAG"):
-        plot_convergence(cs.DAG([("a", "b")]))
 
 
 def test_a_first_step_from_far_below_does_not_squash_the_climb():

@@ -33,8 +33,8 @@ def by_hospital(n_states=2, with_posterior=True, dag=HEART):
     )
 
 
-def panels(figure):
-    return [ax for ax in figure.axes if ax.axison]
+def panels(axes):
+    return [ax for ax in axes.flat if ax.axison]
 
 
 def save(figure):
@@ -69,11 +69,11 @@ def test_an_empty_graph_and_a_large_one_can_be_drawn():
 
 
 def test_sources_are_compared_in_one_panel_for_each_state_of_the_other_parents():
-    figure = plot_sources(by_hospital(), "pain")
-    assert [ax.get_title() for ax in panels(figure)] == ["sex=a", "sex=b"]
-    labels = [label.get_text() for label in panels(figure)[0].get_yticklabels()]
+    axes = plot_sources(by_hospital(), "pain")
+    assert [ax.get_title() for ax in panels(axes)] == ["sex=a", "sex=b"]
+    labels = [label.get_text() for label in axes[0, 0].get_yticklabels()]
     assert labels == ["north", "south", "west"]
-    save(figure)
+    save(axes[0, 0].figure)
 
 
 def test_dots_are_the_probabilities_and_lines_the_intervals():
@@ -93,21 +93,21 @@ def test_without_a_posterior_there_are_dots_only():
 
 
 def test_several_states_have_their_colours_and_a_legend():
-    figure = plot_sources(by_hospital(n_states=3), "pain")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b", "c"]
-    assert len({line.get_color() for line in panels(figure)[0].lines}) == 3
-    save(figure)
+    first = plot_sources(by_hospital(n_states=3), "pain")[0, 0]
+    assert [text.get_text() for text in first.figure.legends[0].get_texts()] == ["a", "b", "c"]
+    assert len({line.get_color() for line in first.lines}) == 3
+    save(first.figure)
 
 
 def test_the_states_shown_can_be_chosen():
-    figure = plot_sources(by_hospital(), "pain", states=["a"])
-    assert figure.get_supxlabel() == "P(pain = a)"
+    first = plot_sources(by_hospital(), "pain", states=["a"])[0, 0]
+    assert first.figure.get_supxlabel() == "P(pain = a)"
 
 
 def test_a_node_with_the_source_as_its_only_parent_has_one_panel_without_title():
-    figure = plot_sources(by_hospital(dag=DAG([], nodes=["pain"])), "pain")
-    assert [ax.get_title() for ax in panels(figure)] == [""]
-    save(figure)
+    axes = plot_sources(by_hospital(dag=DAG([], nodes=["pain"])), "pain")
+    assert [ax.get_title() for ax in panels(axes)] == [""]
+    save(axes[0, 0].figure)
 
 
 def test_of_many_panels_those_that_differ_most_are_shown_in_their_order():
@@ -115,10 +115,10 @@ def test_of_many_panels_those_that_differ_most_are_shown_in_their_order():
     spread = np.ptp(net["pain"].table[..., 1], axis=0).ravel()
     titles = ["sex=a, age=a", "sex=a, age=b", "sex=b, age=a", "sex=b, age=b"]
     wanted = [titles[i] for i in sorted(np.argsort(-spread)[:3])]
-    figure = plot_sources(net, "pain", max_panels=3)
-    assert [ax.get_title() for ax in panels(figure)] == wanted
-    assert "3 of 4" in figure.get_suptitle()
-    save(figure)
+    axes = plot_sources(net, "pain", max_panels=3)
+    assert [ax.get_title() for ax in panels(axes)] == wanted
+    assert "3 of 4" in axes[0, 0].figure.get_suptitle()
+    save(axes[0, 0].figure)
 
 
 def test_a_network_without_source_is_refused():
@@ -135,7 +135,7 @@ def test_a_node_that_does_not_depend_on_the_source_is_refused():
 
 @pytest.mark.parametrize("wrong", [{"level": 1.0}, {"max_panels": 0}, {"states": []}])
 def test_senseless_arguments_are_refused(wrong):
-    with pytest.raises(InputError, match=r"plot_sources: .*(level|max_panels|states)"):
+    with pytest.raises(InputError, match=r"plot: .*(level|max_panels|states)"):
         plot_sources(by_hospital(), "pain", **wrong)
 
 

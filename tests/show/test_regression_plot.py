@@ -36,9 +36,9 @@ def network(graph="[sex][age][bp|sex:age][ill|bp]", **options):
     return cs.fit(cs.DAG.parse(graph), cs.read(rows, source="clinic", states=states), **options)
 
 
-def panels(figure):
-    figure.savefig(io.BytesIO(), format="png")
-    return [ax for ax in figure.axes if ax.axison]
+def panels(axes):
+    axes.flat[0].figure.savefig(io.BytesIO(), format="png")
+    return [ax for ax in axes.flat if ax.axison]
 
 
 def test_there_is_a_panel_for_each_parameter_in_each_joint_state():
@@ -67,9 +67,9 @@ def test_without_a_posterior_there_are_dots_only():
 
 
 def test_the_joint_states_that_differ_most_are_shown():
-    figure = plot_sources(network(), "bp", max_panels=3)
-    assert len(panels(figure)) == 3
-    assert "the 1 of 2 states that differ most" in figure.get_suptitle()
+    axes = plot_sources(network(), "bp", max_panels=3)
+    assert len(panels(axes)) == 3
+    assert "the 1 of 2 states that differ most" in axes[0, 0].figure.get_suptitle()
 
 
 def test_many_parameters_of_one_joint_state_stand_in_several_lines():
