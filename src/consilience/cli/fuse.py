@@ -213,7 +213,7 @@ def _named(choices: Mapping[str, str], name: str | None) -> Any:
     """The choice of that name on the command line; None leaves it to the library."""
     import consilience as cs
 
-    return None if name is None else getattr(cs, choices[name])()
+    return None if name is None else getattr(cs.fusion, choices[name])()
 
 
 def _search(name: str | None) -> Search | None:
@@ -222,14 +222,14 @@ def _search(name: str | None) -> Search | None:
     if name is None or name == "hc":
         return None
     fact = SEARCHES[name]
-    choice: Callable[..., Search] = getattr(cs, fact.choice)
+    choice: Callable[..., Search] = getattr(cs.searches, fact.choice)
     return choice(**fact.fixed)
 
 
 def _order(name: str | None, *, reverse: bool) -> Any:
     import consilience as cs
 
-    return getattr(cs, ORDERS[name or "strongest"])(reverse=reverse)
+    return getattr(cs.fusion, ORDERS[name or "strongest"])(reverse=reverse)
 
 
 def _weights(text: str | None) -> Any:

@@ -68,8 +68,8 @@ def score_of(name: str, ess: float | None, *, n_variables: int) -> Score:
     choice, takes = SCORES[inner]
     given: dict[str, Any] = {"ess": ess, "n_variables": n_variables}
     values = {each: given[each] for each in takes if given[each] is not None}
-    score: Score = getattr(cs, choice)(**values)
-    return getattr(cs, WITH_SOURCES[outer])(score) if outer else score
+    score: Score = getattr(cs.scores, choice)(**values)
+    return getattr(cs.scores, WITH_SOURCES[outer])(score) if outer else score
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -233,7 +233,7 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
         values["order"] = _names(values["order"], table)
     if name == HILL_CLIMBING and not values:
         return None
-    choice: Callable[..., Search] = getattr(cs, fact.choice)
+    choice: Callable[..., Search] = getattr(cs.searches, fact.choice)
     return choice(**fact.fixed, **values)
 
 
