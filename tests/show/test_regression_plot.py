@@ -97,5 +97,7 @@ def test_nodes_that_cannot_be_drawn_are_refused_by_name():
 def test_graphs_of_mixed_networks_are_drawn():
     assert "bp" in svg(network())
     plot_graph(network()).figure.savefig(io.BytesIO(), format="png")
-    with pytest.raises(InputError, match="node 'bp' is continuous; beliefs are drawn as bars"):
+    with pytest.raises(
+        InputError, match="node 'bp' is continuous and has no states; its belief is a Mixture"
+    ):
         svg(network(), beliefs={"bp": {"high": 0.5}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -171,9 +170,9 @@ class Evaluation:
         return frame.astype(dict.fromkeys(names, "float64"))
 
     def __str__(self) -> str:
-        cells = self._cells()
+        cells = self.cells()
         widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
-        return "\n".join([self._title(), *(_line(row, widths) for row in cells)])
+        return "\n".join([self.title(), *(_line(row, widths) for row in cells)])
 
     def __repr__(self) -> str:
         sources = f", {len(self.by_source)} sources" if self.by_source else ""
@@ -183,12 +182,9 @@ class Evaluation:
         )
 
     def _repr_html_(self) -> str:
-        def line(cells: list[str], tag: str) -> str:
-            return f"<tr>{''.join(f'<{tag}>{html.escape(c)}</{tag}>' for c in cells)}</tr>"
+        from consilience.show.notebook import view
 
-        head, *body = self._cells()
-        caption = f"<caption>{html.escape(self._title())}</caption>"
-        return f"<table>{caption}{line(head, 'th')}{''.join(line(r, 'td') for r in body)}</table>"
+        return view(self)
 
     def _lines(self) -> Iterator[tuple[str, str | None, Measures]]:
         yield "all", None, self.overall
@@ -196,7 +192,8 @@ class Evaluation:
         for source, measures in self.by_source.items():
             yield "source", source, measures
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """How many rows and which states, in words."""
         positive = "" if self.positive is None else f", positive state {self.positive!r}"
         notes = [
             f"{_amount(self.overall.n_rows)} rows, states {_check.listed(self.states)}{positive}"
@@ -207,7 +204,7 @@ class Evaluation:
             notes.append(f"{_amount(self.overall.n_impossible)} rows whose state had probability 0")
         return "; ".join(notes)
 
-    def _cells(self) -> list[list[str]]:
+    def cells(self) -> list[list[str]]:
         """The table with its headings."""
         shown = [
             name for name in HEADINGS if self.positive is not None or name not in ABOUT_POSITIVE

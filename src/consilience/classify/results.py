@@ -277,6 +277,11 @@ class CrossEvaluation:
         """Write one line a contestant, size and measure."""
         _write_csv(path, Summary, [line for name in self.measures for line in self.summary(name)])
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __str__(self) -> str:
         from consilience.classify.tables import text_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,12 +72,9 @@ class Description:
         return "\n".join([self.title, *(_line(row, widths) for row in cells)])
 
     def _repr_html_(self) -> str:
-        def line(cells: tuple[str, ...], tag: str) -> str:
-            return f"<tr>{''.join(f'<{tag}>{html.escape(c)}</{tag}>' for c in cells)}</tr>"
+        from consilience.show.notebook import view
 
-        body = "".join(line(_cells(row), "td") for row in self.rows)
-        head = f"<caption>{html.escape(self.title)}</caption>{line(_HEADER, 'th')}"
-        return f"<table>{head}{body}</table>"
+        return view(self)
 
 
 _HEADER = ("variable", "kind", "states or range", "missing", "because")

@@ -181,7 +181,9 @@ class Table:
         return f"Table({self.n_rows:,} rows, {len(self.columns)} variables{sources}{weights})"
 
     def _repr_html_(self) -> str:
-        return self.describe()._repr_html_()
+        from consilience.show.notebook import view
+
+        return view(self)
 
 
 def _positions(rows: Any, n_rows: int) -> slice | npt.NDArray[Any]:

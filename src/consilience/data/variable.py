@@ -91,6 +91,11 @@ class Variable:
             )
         object.__setattr__(self, "cuts", cuts)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     @property
     def is_continuous(self) -> bool:
         """Whether the variable takes real numbers rather than states."""
@@ -164,6 +169,11 @@ class Schema:
         if self.source is not None and name == self.source.name:
             return self.source
         _check.unknown("variable", name, self.variables)
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def __contains__(self, name: object) -> bool:
         return name in self.variables or (self.source is not None and name == self.source.name)

@@ -41,7 +41,7 @@ class Posterior(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Categorical:
     """P(child | parents) as a table.
 
@@ -96,6 +96,16 @@ class Categorical:
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
+
+    def __repr__(self) -> str:
+        from consilience.show.text import local_text
+
+        return local_text(self)
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def _check_shape(self) -> None:
         wanted = tuple(variable.n_states for variable in (*self.given, self.child))

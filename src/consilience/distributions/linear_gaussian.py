@@ -35,7 +35,7 @@ MATCHES = 1e-9
 """Relative difference up to which a value is the one determined."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinearGaussian:
     """P(child | parents) of a continuous child: normal around a linear function.
 
@@ -161,6 +161,16 @@ class LinearGaussian:
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
+
+    def __repr__(self) -> str:
+        from consilience.show.text import local_text
+
+        return local_text(self)
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def _check_shapes(self) -> None:
         shape = tuple(variable.n_states for variable in self.discrete)

@@ -27,7 +27,7 @@ from consilience.errors import ModelError
 __all__ = ["Logistic"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Logistic:
     """P(child | parents) of a discrete child with at least one continuous parent.
 
@@ -131,6 +131,16 @@ class Logistic:
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
+
+    def __repr__(self) -> str:
+        from consilience.show.text import local_text
+
+        return local_text(self)
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def _check_arrays(self) -> None:
         shape = tuple(variable.n_states for variable in (*self.discrete, self.child))

@@ -37,6 +37,7 @@ from consilience.errors import InputError, ModelError
 from consilience.files.draft import Draft, assemble, family_of, fault, rows_of
 from consilience.files.objects import Content, shown
 from consilience.files.posteriors import posterior_from, to_content
+from consilience.files.repository import is_gaussian, parse_gaussian
 from consilience.network.network import Network
 from consilience.network.record import Record
 
@@ -49,6 +50,8 @@ VERSION = 1
 def parse(text: str, name: str) -> Network:
     """The network of a JSON text; ``name`` is the file that errors speak of."""
     root = Content.of(_loaded(text, name), name, "the file")
+    if is_gaussian(root):
+        return parse_gaussian(root)
     if root.take("format", str) != FORMAT:
         raise root.fault(f"'format' must be {FORMAT!r}, got {root.take('format', str)!r}")
     if (version := root.take("version", int)) != VERSION:

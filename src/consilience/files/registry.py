@@ -39,7 +39,8 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
     """The network in a file; the extension says in which format it is, ``.gz`` that it is packed.
 
     ==================  ======================================
-    ``.json``           the library's own; keeps everything
+    ``.json``           the library's own; keeps everything. Linear Gaussian networks of the
+                        Bayesian network repository are read too
     ``.bif``            interchange format of the repositories
     ``.xmlbif, .xml``   XMLBIF 0.3
     ``.xdsl``           GeNIe

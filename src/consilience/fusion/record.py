@@ -66,6 +66,11 @@ class Fusion:
         """Decisions about the arcs with votes that are not in the fused graph."""
         return tuple(decision for decision in self.decisions if not decision.is_in)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return (
             f"Fusion({len(self.sources)} sources, {len(self.dag.nodes)} nodes, "

@@ -117,6 +117,11 @@ class GraphComparison:
     missing_v_structures: tuple[VStructure, ...]
     scores: ScoreComparison | None = None
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __str__(self) -> str:
         lines = [*_counts(self), "", *_distances(self), *_arcs(self), *_colliders(self)]
         return "\n".join([*lines, *([] if self.scores is None else ["", *_scores(self.scores)])])

@@ -27,6 +27,7 @@ from consilience.graph.names import Arc, unique_pairs
 __all__ = ["CPDAG"]
 
 SHOWN = 8
+PRINTED = 500  # lines
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -144,6 +145,20 @@ class CPDAG:
             shown.append("...")
         counts = f"{len(self.directed)} directed, {len(self.undirected)} undirected"
         return f"CPDAG({len(self.nodes)} nodes, {counts}{': ' if shown else ''}{', '.join(shown)})"
+
+    def __str__(self) -> str:
+        """All arcs and edges; of more than 500 the first ones."""
+        lines = [f"{a} -> {b}" for a, b in self.directed]
+        lines += [f"{a} - {b}" for a, b in self.undirected]
+        joined = {name for pair in (*self.directed, *self.undirected) for name in pair}
+        lines += [name for name in self.nodes if name not in joined]
+        more = [f"... and {len(lines) - PRINTED:,} more"] if len(lines) > PRINTED else []
+        return "\n".join([*lines[:PRINTED], *more])
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def _edges(self) -> frozenset[frozenset[str]]:
         return frozenset(map(frozenset, self.undirected))

@@ -23,6 +23,7 @@ from consilience.graph.separation import closure, reachable
 __all__ = ["DAG"]
 
 WIDTH = 70  # characters of the model string that a repr shows
+PRINTED = 10_000  # characters that are printed
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -233,6 +234,21 @@ class DAG:
                 return f"DAG({counts}: {shown}...)"
             shown += bracket
         return f"DAG.parse({shown!r})"
+
+    def __str__(self) -> str:
+        """The model string; of more than 10,000 characters the beginning."""
+        shown = ""
+        for k, (node, parents) in enumerate(self._parents.items()):
+            bracket = write_bracket(node, parents)
+            if len(shown) + len(bracket) > PRINTED:
+                return f"{shown}... and {len(self.nodes) - k:,} more nodes"
+            shown += bracket
+        return shown
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def _known(self, node: str) -> str:
         if not isinstance(node, str) or node not in self._parents:

@@ -114,6 +114,11 @@ class GapAssessment:
         names = GapTest.__slots__
         return pandas.DataFrame({n: [getattr(t, n) for t in self.tests] for n in names})
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __str__(self) -> str:
         if not (self.tests or self.incomplete or self.unmeasured):
             return "There are no gaps."

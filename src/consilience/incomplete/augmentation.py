@@ -134,6 +134,11 @@ class Augmentation:
         table = np.concatenate(numbers, axis=1)
         return pandas.DataFrame({**parts, **dict(zip(titles, table, strict=True))})
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         worst = max(float(found.max()) for found in self.r_hat.values())
         least = min(float(found.min()) for found in self.bulk_size.values())

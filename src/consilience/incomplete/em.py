@@ -134,6 +134,11 @@ class Convergence:
         """Number of steps of the best start."""
         return len(self.objective) - 1
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return (
             f"Convergence(log-likelihood {self.log_likelihood:.6g}, {self.n_iterations} steps, "

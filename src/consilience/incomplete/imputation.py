@@ -69,6 +69,11 @@ class Imputation:
         """The first table: the only one, unless several were drawn."""
         return self.tables[0]
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         n_filled = sum(self.n_filled.values())
         what = "1 table" if len(self.tables) == 1 else f"{len(self.tables)} tables"

@@ -82,6 +82,11 @@ class PooledAnswer:
     def __post_init__(self) -> None:
         _freeze.own(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __str__(self) -> str:
         if self.estimate.ndim:
             return f"PooledAnswer({self.estimate.shape}, {self.n_tables} tables)"

@@ -126,6 +126,11 @@ class VariationalResult:
     def __post_init__(self) -> None:
         _freeze.own(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return (
             f"VariationalResult(bound {self.bound:.6g}, {len(self.trace)} steps, "

@@ -54,6 +54,11 @@ class Explanation(Mapping[str, Any]):
             _check.unknown("variable", name, self.states)
         return self.states[name]
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.states)
 

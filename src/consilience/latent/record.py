@@ -96,6 +96,11 @@ class Influence:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return (
             f"Influence({len(self.groups)} models, {len(self.dag.arcs)} arcs, "

@@ -114,6 +114,11 @@ class HiddenStates:
         """The posterior of the hidden node in every row, shape (rows, states)."""
         return self.network.posteriors(table, self.node)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         values = ", ".join(f"{one.n_states}: {one.value:.6g}" for one in self.tried)
         end = ", stopped by interrupt" if self.stopped_by == "interrupt" else ""

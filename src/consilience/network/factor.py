@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice, product
@@ -105,13 +104,9 @@ class Factor:
         return "\n".join([*lines, *self._cut()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._head())
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._rows()
-        )
-        foot = "".join(f"<p>{line}</p>" for line in self._cut())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+        from consilience.show.notebook import view
+
+        return view(self)
 
     def _head(self) -> tuple[str, ...]:
         errors = () if self.standard_errors is None else ("standard error",)

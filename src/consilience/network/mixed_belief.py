@@ -84,6 +84,11 @@ class MixedBelief:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         continuous = next(iter(self.mixtures.values())).names
         return (

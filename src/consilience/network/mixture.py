@@ -197,6 +197,11 @@ class Mixture:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         parts = "" if self.n_components == 1 else f" ({self.n_components:,} components)"
         return f"Mixture over {_check.listed(self.names)}{parts}\n{self}"

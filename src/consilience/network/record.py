@@ -47,3 +47,8 @@ class Record:
     def __post_init__(self) -> None:
         _freeze.own(self)
         object.__setattr__(self, "notes", tuple(self.notes))
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)

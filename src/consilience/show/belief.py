@@ -19,7 +19,7 @@ from consilience.show.picture import COLORS, STATE_COLORS, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_belief"]
+__all__ = ["density_curve", "plot_belief"]
 
 N_POINTS = 400
 N_BARS = 30  # the most probable joint states are shown
@@ -66,6 +66,12 @@ def plot_belief(
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=9)
     return ax
+
+
+def density_curve(belief: Mixture) -> tuple[Floats, Floats | None]:
+    """Places, and the density there of one variable; None if it has single values only."""
+    x = _places(belief)
+    return x, _parts(belief, x)[0]
 
 
 def _check_belief(belief: Any, level: float) -> None:

@@ -66,28 +66,34 @@ def title_width(title: str, *, size: float = TITLE_SIZE) -> float:
     return 1.06 * pic.text_width(title, size)
 
 
-def arc(ends: tuple[str, str], drawn: str, *, kind: str = "") -> str:
+def arc(ends: tuple[str, str], drawn: str, *, kind: str = "", sign: str = "→") -> str:
     """A drawn line with what it says when pointed at."""
-    tip = f"<title>{plain(ends[0])} → {plain(ends[1])}</title>"
+    tip = f"<title>{plain(ends[0])} {sign} {plain(ends[1])}</title>"
     return f'<g class="{kind}{" " if kind else ""}arc">{tip}{drawn}</g>'
 
 
 def line(
-    points: Sequence[Point], color: str, stroke: float, *, dashes: Sequence[float] = ()
+    points: Sequence[Point],
+    color: str,
+    stroke: float,
+    *,
+    dashes: Sequence[float] = (),
+    has_head: bool = True,
 ) -> str:
     """A path and its arrow head, whose tip is the last point; it points down or up."""
     *before, (x, y) = points
     back = -HEAD if y >= before[-1][1] else HEAD
-    stop = y + back * (1 - 1 / HEAD)
+    stop = y + back * (1 - 1 / HEAD) if has_head else y
     path = f"M{_at(before[0])}" + "".join(
         "C" + " ".join(map(_at, piece)) for piece in curve([*before, (x, stop)])
     )
     half = HEAD * 0.46
     tip = " ".join(map(_at, [(x - half, y + back), (x, y), (x + half, y + back)]))
     pattern = f' stroke-dasharray="{" ".join(map(number, dashes))}"' if dashes else ""
+    head = f'<polygon points="{tip}" fill="{color}"/>' if has_head else ""
     return (
         f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{number(stroke)}"{pattern}/>'
-        f'<polygon points="{tip}" fill="{color}"/>'
+        f"{head}"
     )
 
 

@@ -11,7 +11,7 @@ readers. Those of different kinds that run down the same bends stand a little ap
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
@@ -23,9 +23,9 @@ from consilience.graph.dag import DAG
 from consilience.graph.names import check_same_nodes
 from consilience.show.boxes import Arc, Point
 from consilience.show.layout import Layout
-from consilience.show.picture import COLORS, picture, shortened
+from consilience.show.picture import COLORS, picture, shortened, together
 
-__all__ = ["LOOKS", "DrawnArc", "Look", "Pair", "drawn_arcs", "pair_of", "together"]
+__all__ = ["LOOKS", "DrawnArc", "Look", "Pair", "drawn_arcs", "pair_of"]
 
 NAME_LENGTH = 40
 WIDE = 1300.0  # wider pictures stand one above the other
@@ -143,14 +143,6 @@ def pair_of(learned: DAG, other: DAG, names: Sequence[str]) -> Pair:
     counts = {kind: len(getattr(found, kind)) for kind in LOOKS}
     first, second = (shortened(name, NAME_LENGTH) for name in names)
     return Pair(drawn.layout, drawn.labels, (first, second), sides, counts)
-
-
-def together(dag: DAG, more: Iterable[Arc]) -> DAG:
-    """The graph with more arcs, each turned round if it would close a cycle."""
-    for start, end in more:
-        closes = start in dag.descendants(end)
-        dag = dag.add(end, start) if closes else dag.add(start, end)
-    return dag
 
 
 def drawn_arcs(

@@ -43,13 +43,14 @@ def draw_arc(
     *,
     linewidth: float = 1.0,
     dashes: Sequence[float] = (),
+    has_head: bool = True,
 ) -> None:
     """A curve and its arrow head, whose tip is the last point; it points down or up."""
     patches = _check.extra("matplotlib.patches", "plot", "plot")
     path = _check.extra("matplotlib.path", "plot", "plot").Path
     *before, (x, y) = points
     back = -HEAD if y >= before[-1][1] else HEAD
-    pieces = curve([*before, (x, y + back * (1 - 1 / HEAD))])
+    pieces = curve([*before, (x, y + back * (1 - 1 / HEAD) if has_head else y)])
     vertices = [before[0], *(point for piece in pieces for point in piece)]
     codes = [path.MOVETO, *[path.CURVE4] * (3 * len(pieces))]
     ax.add_patch(
@@ -62,6 +63,8 @@ def draw_arc(
             capstyle="butt",
         )
     )
+    if not has_head:
+        return
     half = HEAD * 0.46
     tip = [(x - half, y + back), (x, y), (x + half, y + back)]
     ax.add_patch(patches.Polygon(tip, closed=True, facecolor=color, edgecolor="none"))

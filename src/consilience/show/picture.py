@@ -6,16 +6,19 @@ The colours are chosen to be read on white and on black, since the picture itsel
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from consilience import _check
 from consilience.errors import InputError
+from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
+from consilience.network.factor import Factor
+from consilience.network.mixture import Mixture
 from consilience.network.network import Network
-from consilience.show.boxes import Point
+from consilience.show.boxes import Arc, Point
 from consilience.show.layout import Layout, layout
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "plain",
     "shortened",
     "text_width",
+    "together",
 ]
 
 COLORS: Final = {
@@ -70,10 +74,10 @@ MAX_SOURCE_ARCS = 5  # a source with more children is drawn as a hub
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One state of a node and its probability."""
+    """One state of a node and its probability; a line of words alone has none."""
 
     state: str
-    probability: float
+    probability: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,32 +94,41 @@ class Picture:
         The states shown in each box, if beliefs were given.
     source
         The node that says where rows come from, or None.
+    edges
+        Pairs of nodes that are joined without direction.
     """
 
     layout: Layout
     labels: Mapping[str, str]
     bars: Mapping[str, tuple[Bar, ...]]
     source: str | None
+    edges: frozenset[frozenset[str]] = frozenset()
 
 
-def picture(
-    model: DAG | Network, beliefs: Mapping[str, Mapping[str, float]] | None = None
-) -> Picture:
+def picture(model: DAG | CPDAG | Network, beliefs: Mapping[str, Any] | None = None) -> Picture:
     """Labels, sizes and layout of a graph or of a network's graph."""
-    dag = model.dag if isinstance(model, Network) else model
+    dag = _laid_out(model)
     source = model.source if isinstance(model, Network) else None
     beliefs = {} if beliefs is None else beliefs
     _check.known("node", beliefs, dag.nodes)
     labels = {name: shortened(name, LABEL_LENGTH) for name in dag.nodes}
-    for name, belief in beliefs.items():
-        _check_belief(name, belief, model)
-    bars = {name: _bars(belief) for name, belief in beliefs.items()}
+    bars = {name: _lines(name, belief, model) for name, belief in beliefs.items()}
     sizes = {
         name: _size(label, bars.get(name, ()), len(dag.parents(name)))
         for name, label in labels.items()
     }
     is_hub = source is not None and len(dag.children(source)) > MAX_SOURCE_ARCS
-    return Picture(layout(dag, sizes, hub=source if is_hub else None), labels, bars, source)
+    edges = frozenset(map(frozenset, model.undirected)) if isinstance(model, CPDAG) else frozenset()
+    drawn = layout(dag, sizes, hub=source if is_hub else None)
+    return Picture(drawn, labels, bars, source, edges)
+
+
+def together(dag: DAG, more: Iterable[Arc]) -> DAG:
+    """The graph with more arcs, each turned round if it would close a cycle."""
+    for start, end in more:
+        closes = start in dag.descendants(end)
+        dag = dag.add(end, start) if closes else dag.add(start, end)
+    return dag
 
 
 def curve(points: Sequence[Point]) -> list[tuple[Point, Point, Point]]:
@@ -164,12 +177,34 @@ def _em(letter: str) -> float:
 _WIDTHS: Final = {"ijlI.,:;'|!": 0.28, 'frt()[]{}-/ "': 0.37, "mwMW@%…": 0.88, "_": 0.5}
 
 
-def _check_belief(name: str, belief: Mapping[str, float], model: DAG | Network) -> None:
+def _laid_out(model: DAG | CPDAG | Network) -> DAG:
+    """The graph whose layout is drawn; edges without direction lead from earlier nodes."""
+    if isinstance(model, CPDAG):
+        return together(DAG(model.directed, model.nodes), model.undirected)
+    return model.dag if isinstance(model, Network) else model
+
+
+def _lines(name: str, belief: Any, model: DAG | CPDAG | Network) -> tuple[Bar, ...]:
+    """What a box says: bars of a discrete node, mean and sd of a continuous one, a given value."""
+    if isinstance(belief, Mixture):
+        one = belief.marginal(name)
+        return (Bar(f"{one.mean:.4g} ± {one.sd:.3g}", None),)
+    if isinstance(belief, Factor):
+        belief = dict(zip(belief.variables[0].discrete_states, belief.values, strict=True))
+    if isinstance(belief, str):
+        belief = {belief: 1.0}
+    if not isinstance(belief, Mapping):
+        return (Bar(f"= {float(belief):.6g}", None),)
+    _check_belief(name, belief, model)
+    return _bars(belief)
+
+
+def _check_belief(name: str, belief: Mapping[str, float], model: DAG | CPDAG | Network) -> None:
     if isinstance(model, Network):
         if model.variables[name].is_continuous:
             raise InputError(
-                f"node {name!r} is continuous; beliefs are drawn as bars, one for each state. "
-                "cs.plot draws its density.",
+                f"node {name!r} is continuous and has no states; its belief is a Mixture, as "
+                "net.marginals() gives it, or a number.",
                 node=name,
             )
         _check.known(f"state of {name!r}", belief, model.variables[name].discrete_states)
@@ -199,6 +234,9 @@ def _size(label: str, bars: Sequence[Bar], n_parents: int) -> tuple[float, float
     width = max(text_width(label, FONT_SIZE) + 2 * PADDING, tips, 52.0)
     if not bars:
         return round(width), BOX_HEIGHT
+    if bars[0].probability is None:
+        inside = text_width(bars[0].state, BAR_FONT_SIZE) + 2 * PADDING
+        return round(max(width, inside)), BOX_HEIGHT + BAR_HEIGHT
     states = max(text_width(shortened(bar.state, STATE_LENGTH), BAR_FONT_SIZE) for bar in bars)
     inside = states + BAR_WIDTH + text_width("100.0%", BAR_FONT_SIZE) + 12 + 2 * 9
     return round(max(width, inside)), BOX_HEIGHT + BAR_HEIGHT * len(bars) + 5

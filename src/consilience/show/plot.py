@@ -14,6 +14,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.errors import InputError
+from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import picture as pic
@@ -42,7 +43,7 @@ class _Differences:
     ends: tuple[Floats, ...]
 
 
-def plot_graph(model: DAG | Network, ax: Axes | None = None) -> Axes:
+def plot_graph(model: DAG | CPDAG | Network, ax: Axes | None = None) -> Axes:
     """A graph, or a network's graph, drawn as :func:`consilience.show.svg` lays it out.
 
     Labels are drawn as outlines, so that they keep fitting their boxes at any size of the axes.
@@ -50,7 +51,8 @@ def plot_graph(model: DAG | Network, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     model
-        A graph or a network; the source of a network is marked by its colour.
+        A graph, in which edges without direction have no heads, or a network, whose source is
+        marked by its colour.
     ax
         Where to draw; a new figure of fitting size if not given.
     """
@@ -60,7 +62,8 @@ def plot_graph(model: DAG | Network, ax: Axes | None = None) -> Axes:
         size = inches(drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     for arc, points in drawn.layout.routes.items():
-        draw_arc(ax, points, COLORS["source" if arc[0] == drawn.source else "arc"])
+        color = COLORS["source" if arc[0] == drawn.source else "arc"]
+        draw_arc(ax, points, color, has_head=frozenset(arc) not in drawn.edges)
     for name, label in drawn.labels.items():
         kind = "source" if name == drawn.source else ""
         fill, edge = COLORS[f"{kind} box" if kind else "box"], COLORS[kind or "border"]

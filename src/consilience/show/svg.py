@@ -8,9 +8,11 @@ page.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from consilience import _check
 from consilience.distributions import Categorical
+from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import marks, picture as pic
@@ -22,10 +24,10 @@ __all__ = ["svg_graph"]
 
 
 def svg_graph(
-    model: DAG | Network,
+    model: DAG | CPDAG | Network,
     *,
     title: str | None = None,
-    beliefs: Mapping[str, Mapping[str, float]] | None = None,
+    beliefs: Mapping[str, Any] | None = None,
     highlight: Iterable[str] | None = None,
 ) -> str:
     """The picture of a graph, or of a network's graph, as the text of an SVG file.
@@ -33,13 +35,15 @@ def svg_graph(
     Parameters
     ----------
     model
-        A graph; or a network, whose nodes then tell their states when pointed at, and whose source
-        is marked. Arcs from a source with more than five children are drawn as short stubs at the
-        children.
+        A graph, in which edges without direction have no heads; or a network, whose nodes then tell
+        their states when pointed at, and whose source is marked. Arcs from a source with more than
+        five children are drawn as short stubs at the children.
     title
         A line above the picture.
     beliefs
-        Probability of each state for some of the nodes, drawn as bars; at most eight for one node.
+        For some of the nodes what is believed, as ``net.marginals(...)`` gives it: a ``Factor``
+        or the probability of each state, drawn as at most eight bars; a ``Mixture``, shown as mean
+        ± sd; for a given node its state or its number.
     highlight
         Nodes to be set off, with the arcs between them.
 
@@ -79,8 +83,14 @@ def svg_graph(
     )
 
 
-def _description(model: DAG | Network, title: str | None) -> str:
+def _description(model: DAG | CPDAG | Network, title: str | None) -> str:
     dag = model.dag if isinstance(model, Network) else model
+    if isinstance(dag, CPDAG):
+        count = (
+            f"graph of {len(dag.nodes)} nodes, {len(dag.directed)} arcs and "
+            f"{len(dag.undirected)} edges without direction"
+        )
+        return count.capitalize() if title is None else f"{title}: {count}"
     kind = "network" if isinstance(model, Network) else "graph"
     count = f"{kind} of {len(dag.nodes)} nodes and {len(dag.arcs)} arcs"
     return count[0].upper() + count[1:] if title is None else f"{title}: {count}"
@@ -92,12 +102,13 @@ def _arcs(drawn: Picture, chosen: Collection[str]) -> list[str]:
     for arc, points in drawn.layout.routes.items():
         is_chosen = arc[0] in chosen and arc[1] in chosen
         color = "highlight" if is_chosen else "source" if arc[0] == drawn.source else "arc"
-        line = marks.line(points, COLORS[color], 2.4 if is_chosen else 1.4)
-        lines.append((is_chosen, marks.arc(arc, line)))
+        has_head = frozenset(arc) not in drawn.edges
+        line = marks.line(points, COLORS[color], 2.4 if is_chosen else 1.4, has_head=has_head)
+        lines.append((is_chosen, marks.arc(arc, line, sign="→" if has_head else "-")))
     return [line for _, line in sorted(lines, key=lambda item: item[0])]
 
 
-def _node(name: str, drawn: Picture, model: DAG | Network, is_chosen: bool) -> str:
+def _node(name: str, drawn: Picture, model: DAG | CPDAG | Network, is_chosen: bool) -> str:
     box = drawn.layout.boxes[name]
     bars = drawn.bars.get(name, ())
     kind = "highlight" if is_chosen else "source" if name == drawn.source else ""
@@ -112,7 +123,7 @@ def _node(name: str, drawn: Picture, model: DAG | Network, is_chosen: bool) -> s
     )
 
 
-def _tooltip(name: str, model: DAG | Network) -> str:
+def _tooltip(name: str, model: DAG | CPDAG | Network) -> str:
     if not isinstance(model, Network):
         return name
     local = model[name]
@@ -135,6 +146,12 @@ def _bars(box: Box, bars: tuple[pic.Bar, ...], color: str) -> str:
     lines = [f'<g font-size="{_n(size)}" fill="{COLORS["faint ink"]}">']
     for i, bar in enumerate(bars):
         y = box.top + pic.BOX_HEIGHT + pic.BAR_HEIGHT * (i + 0.5) - 2
+        if bar.probability is None:
+            lines.append(
+                f'<text x="{_n(box.x)}" y="{_n(y)}" dy="0.35em" text-anchor="middle">'
+                f"{_text(bar.state)}</text>"
+            )
+            continue
         share = pic.BAR_WIDTH * min(bar.probability, 1.0)
         lines.append(
             f'<text x="{_n(box.left + 9)}" y="{_n(y)}" dy="0.35em">'

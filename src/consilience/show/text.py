@@ -17,7 +17,16 @@ from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 
-__all__ = ["describe_network", "outline", "table_text"]
+__all__ = [
+    "describe_network",
+    "family_text",
+    "in_words",
+    "layout_of",
+    "local_text",
+    "outline",
+    "probability_text",
+    "table_text",
+]
 
 N_NAMES = 12  # parents, sources and the like are listed up to this many
 
@@ -109,9 +118,13 @@ def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int =
     0.7500  0.2500
     """
     _check.whole("table_text", at_least=1, max_rows=max_rows, max_states=max_states)
-    local = net[name]
-    by, columns, numbers = _layout(local)
-    shown = _probability if isinstance(local, Categorical) else _number
+    return local_text(net[name], max_rows=max_rows, max_states=max_states)
+
+
+def local_text(local: Distribution, *, max_rows: int = 20, max_states: int = 12) -> str:
+    """A local distribution in a table, as :func:`table_text` shows it."""
+    by, columns, numbers = layout_of(local)
+    shown = probability_text if isinstance(local, Categorical) else in_words
     labels = product(*(variable.discrete_states for variable in by))
     rows = [
         [*states, *map(shown, row[:max_states].tolist())]
@@ -119,7 +132,7 @@ def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int =
     ]
     header = [*(variable.name for variable in by), *columns[:max_states]]
     right = set(range(len(by), len(header)))
-    lines = [_family(local), "", *_aligned([header, *rows], right=right)]
+    lines = [family_text(local), "", *_aligned([header, *rows], right=right)]
     column = "more state" if isinstance(local, Categorical) else "more column"
     left_out = [
         _count(n, thing)
@@ -132,7 +145,7 @@ def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int =
     return "\n".join([*lines, *([f"... and {' and '.join(left_out)}"] if left_out else [])])
 
 
-def _layout(local: Distribution) -> tuple[list[Variable], list[str], Floats]:
+def layout_of(local: Distribution) -> tuple[list[Variable], list[str], Floats]:
     """Variables whose states label the rows, names of the columns, and the numbers in them."""
     if isinstance(local, Categorical):
         return list(local.given), list(local.child.discrete_states), local.rows
@@ -182,12 +195,13 @@ def _states(variable: Variable) -> str:
     return "real" if variable.is_continuous else str(variable.n_states)
 
 
-def _family(local: Distribution) -> str:
+def family_text(local: Distribution) -> str:
+    """What a local distribution is about: ``P(child | parents)``."""
     given = f" | {', '.join(local.parents)}" if local.parents else ""
     return f"P({local.child.name}{given})"
 
 
-def _probability(number: float) -> str:
+def probability_text(number: float) -> str:
     """Four digits; what would be rounded to 0 or 1 without being it is marked."""
     if 0 < number < 0.00005:
         return "<0.0001"
@@ -196,7 +210,8 @@ def _probability(number: float) -> str:
     return f"{number:.4f}"
 
 
-def _number(number: float) -> str:
+def in_words(number: float) -> str:
+    """A number in four digits."""
     return f"{number:.4g}" if 1e-4 <= abs(number) < 1e5 or number == 0 else f"{number:.3e}"
 
 

@@ -14,12 +14,17 @@ from consilience import _check
 from consilience.classify.evaluation import Evaluation
 from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
+from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.errors import InputError
 from consilience.fusion.record import Fusion
 from consilience.graph.comparison import GraphComparison
+from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
+from consilience.incomplete.assessment import GapAssessment
 from consilience.incomplete.augmentation import Augmentation
 from consilience.incomplete.em import Convergence
+from consilience.incomplete.imputation import Imputation
+from consilience.incomplete.rubin import PooledAnswer
 from consilience.incomplete.variational import VariationalResult
 from consilience.latent.record import Influence
 from consilience.latent.states import HiddenStates
@@ -27,6 +32,13 @@ from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
+from consilience.network.record import Record
+from consilience.show.amounts import (
+    plot_assessment,
+    plot_imputation,
+    plot_pooled,
+    plot_rows,
+)
 from consilience.show.belief import plot_belief
 from consilience.show.calibration import plot_calibration
 from consilience.show.chains import plot_chains
@@ -43,9 +55,11 @@ from consilience.show.evaluation import (
 )
 from consilience.show.gaps import plot_gaps
 from consilience.show.influence import plot_influence, svg_influence
+from consilience.show.local import plot_local, plot_table
 from consilience.show.plot import plot_graph, plot_sources
 from consilience.show.plot_pair import plot_pair
 from consilience.show.svg import svg_graph
+from consilience.show.svg_fusion import svg_fusion
 from consilience.show.svg_pair import svg_pair
 from consilience.show.trace import plot_trace
 from consilience.show.votes import plot_fusion, plot_thresholds, plot_votes
@@ -88,7 +102,12 @@ def _without_first(draw: Drawing) -> inspect.Signature:
 VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Table: {"gaps": plot_gaps},
     DAG: {"graph": plot_graph},
+    CPDAG: {"graph": plot_graph},
     Network: {"graph": plot_graph, "sources": plot_sources, "classes": plot_classes},
+    Record: {"rows": plot_rows},
+    Categorical: {"table": plot_table},
+    LinearGaussian: {"regressions": plot_local},
+    Logistic: {"regressions": plot_local},
     Factor: {"belief": plot_belief},
     Mixture: {"belief": plot_belief},
     MixedBelief: {"belief": plot_belief},
@@ -97,6 +116,9 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Convergence: {"climb": plot_convergence},
     VariationalResult: {"climb": plot_convergence},
     Augmentation: {"chains": plot_chains},
+    Imputation: {"filled": plot_imputation},
+    GapAssessment: {"tests": plot_assessment},
+    PooledAnswer: {"estimates": plot_pooled},
     HiddenStates: {"states": plot_hidden_states},
     Influence: {"graph": plot_influence},
     Fusion: {"sources": plot_fusion, "votes": plot_votes, "thresholds": plot_thresholds},
@@ -115,9 +137,11 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
 
 PICTURES: Mapping[type, Drawing] = {
     DAG: svg_graph,
+    CPDAG: svg_graph,
     Network: svg_graph,
     SearchResult: _of_dag(svg_graph),
     GraphComparison: _compared(svg_pair),
+    Fusion: svg_fusion,
     Influence: svg_influence,
 }
 """What has a picture as the text of an SVG file."""
@@ -130,13 +154,18 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
     thing                   view (the first is the usual one)             options
     ======================  ============================================  =======================
     table                   ``gaps``: what is missing, and together       ``n_patterns``
-    graph                   ``graph``                                     ``ax``
+    graph (DAG, CPDAG)      ``graph``                                     ``ax``
     network                 ``graph``                                     ``ax``
     ..                      ``sources``: a node's table by source         ``node``, ``states``,
                                                                           ``level``,
                                                                           ``max_panels``
     ..                      ``classes``: the children of a node by its    ``node``, ``features``,
                             states                                        ``ax``
+    node of a network       ``table``: a heat map of a discrete one       ``ax``
+    ..                      ``regressions``: of a continuous or logistic  ``level``
+                            one
+    record of a network     ``rows``: from how many each family was       ``ax``
+                            learned
     belief of a query       ``belief``: bars or a density                 ``ax``, ``level``
     search result           ``trace``: best score by families scored      ``ax``
     ..                      ``graph``                                     ``ax``
@@ -144,6 +173,9 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
     EM, variational Bayes   ``climb``: what every step reached            ``ax``
     data augmentation       ``chains``: traces and ranks                  ``nodes``,
                                                                           ``n_parameters``
+    imputation              ``filled``: how many values of each column    ``ax``
+    assessment of gaps      ``tests``: the clearest first                 ``ax``
+    pooled answer           ``estimates``: with their intervals           ``ax``
     hidden states           ``states``: the numbers that were tried       ``ax``
     influence               ``graph``: each model folded into one box     ``ax``
     fusion                  ``sources``: every source's graph             ``truth``,
@@ -198,12 +230,13 @@ def svg(thing: object, **options: Any) -> str:
     Parameters
     ----------
     thing
-        A graph or network; a search result; a comparison of graphs, drawn side by side; an
-        influence network, each model folded into one box.
+        A graph (DAG or CPDAG) or network; a search result; a comparison of graphs, drawn side by
+        side; a fusion, every arc with its votes; an influence network, each model folded into one
+        box.
     options
         ``title``: a line above the picture. Of graphs and networks also ``beliefs`` (what
-        ``net.marginals(...)`` gives, drawn as bars) and ``highlight`` (nodes to be set off); of
-        comparisons ``names`` of the two graphs.
+        ``net.marginals(...)`` gives: bars of states, mean ± sd of numbers) and ``highlight`` (nodes
+        to be set off); of comparisons ``names`` of the two graphs.
 
     Raises
     ------

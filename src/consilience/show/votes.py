@@ -18,9 +18,9 @@ from consilience.fusion.choosing import Order, StrongestFirst, choose
 from consilience.fusion.record import Fusion
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, check_same_nodes
-from consilience.show.pair import Look, drawn_arcs, together
+from consilience.show.pair import Look, drawn_arcs
 from consilience.show.patches import MARGIN, draw_arc, draw_node, frame, inches
-from consilience.show.picture import COLORS, Picture, picture, shortened
+from consilience.show.picture import COLORS, Picture, picture, shortened, together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

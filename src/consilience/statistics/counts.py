@@ -179,6 +179,11 @@ class Counts:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         given = f" | {', '.join(self.family.parents)}" if self.given else ""
         sources = f", {len(self.sources)} sources" if self.sources else ""

@@ -186,6 +186,11 @@ class Moments:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         sources = f", {self.source.n_states} sources" if self.source else ""
         return f"Moments({', '.join(self.names)}: {self.weight.sum():g} rows{sources})"

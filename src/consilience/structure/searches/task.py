@@ -88,6 +88,11 @@ class SearchResult:
     def __post_init__(self) -> None:
         _freeze.own(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return (
             f"SearchResult(score {self.score:.6g}, {len(self.dag.arcs)} arcs, "

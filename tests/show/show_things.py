@@ -1,0 +1,118 @@
+"""One of every noun and record, small, with names that HTML and mathematics could misread."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import consilience as cs
+
+ODD = "a<b>&$x$"
+
+
+@cache
+def rows() -> cs.Table:
+    rng = np.random.default_rng(1)
+    sex, clinic = rng.integers(0, 2, 240), rng.integers(0, 3, 240)
+    age = rng.normal(50, 10, 240)
+    pressure = 80 + 10 * sex + 0.5 * age + 3 * clinic + rng.normal(0, 5, 240)
+    ill = np.where(pressure + rng.normal(0, 8, 240) > 112, "yes", "no").astype(object)
+    pain = np.where(rng.random(240) < 0.3 + 0.3 * (ill == "yes"), "<typical>", "none")
+    ill[::17] = None
+    columns = {
+        "clinic": np.array(["north", "south", "west"])[clinic],
+        "sex": np.array(["F", "M"])[sex],
+        "age": age,
+        "pressure": pressure,
+        "ill": ill,
+        ODD: pain,
+    }
+    return cs.read(columns, source="clinic")
+
+
+@cache
+def discrete() -> cs.Table:
+    return cs.discretize(rows(), {name: cs.Quantiles(3) for name in ("age", "pressure")})
+
+
+@cache
+def net() -> cs.Network:
+    dag = cs.DAG([("sex", "pressure"), ("age", "pressure"), ("pressure", "ill"), ("ill", ODD)])
+    return cs.fit(dag, rows(), gaps=cs.AvailableCases())
+
+
+@cache
+def tables() -> cs.Network:
+    return cs.fit(cs.DAG([("sex", "ill"), ("age", "ill"), ("ill", ODD)]), discrete())
+
+
+@cache
+def completed() -> cs.gaps.Imputation:
+    return cs.impute(tables(), discrete(), draws=3, seed=1)
+
+
+@cache
+def augmented() -> cs.gaps.Augmentation:
+    dag = cs.DAG([("sex", "ill")])
+    part = discrete().select(["sex", "ill"]).pooled()
+    return cs.gaps.augment(dag, part, chains=2, draws=30, warmup=10, seed=1)
+
+
+@cache
+def influence() -> cs.latent.Influence:
+    arcs, groups = [("heart", "lung")], {"heart": ("sex", "age"), "lung": ("ill", ODD)}
+    whole = cs.DAG([*arcs, *((group, one) for group, names in groups.items() for one in names)])
+    found = cs.random_network(whole, n_states=2, seed=1)
+    return cs.latent.Influence(found, cs.DAG(arcs), groups, -10.0, -8.0, (), "given graph")
+
+
+@cache
+def evaluated() -> cs.classify.CrossEvaluation:
+    part = discrete().select(["sex", "age", "ill"])
+    return cs.cross_evaluate(part, "ill", splits=cs.classify.StratifiedFolds(3), seed=1)
+
+
+THINGS = {
+    "Variable": lambda: cs.Variable(ODD, ("<low>", "high"), ordered=True),
+    "Schema": lambda: rows().schema,
+    "Table": rows,
+    "Description": lambda: rows().describe(),
+    "DAG": lambda: tables().dag,
+    "CPDAG": lambda: cs.CPDAG.of(tables().dag),
+    "Network": net,
+    "Record": lambda: net().record,
+    "Factor": lambda: tables().query(["sex", ODD]),
+    "Mixture": lambda: net().query("pressure"),
+    "MixedBelief": lambda: net().query(["sex", "pressure"]),
+    "Categorical": lambda: tables()["ill"],
+    "LinearGaussian": lambda: net()["pressure"],
+    "Logistic": lambda: net()["ill"],
+    "Counts": lambda: cs.count(discrete(), cs.Family("ill", ("sex", ODD)), by_source=True)[0],
+    "Moments": lambda: cs.moments(rows(), ["age", "pressure"], by=["sex"]),
+    "SearchResult": lambda: cs.search(discrete()),
+    "GraphComparison": lambda: cs.compare_graphs(tables().dag, tables().dag.reverse("ill", ODD)),
+    "Evaluation": lambda: cs.classify.evaluate_network(tables(), discrete(), "ill"),
+    "CrossEvaluation": evaluated,
+    "Fusion": lambda: cs.fuse(
+        {k: tables().dag for k in ("a", "b")} | {"c": cs.DAG([(ODD, "ill")])}
+    ),
+    "Convergence": lambda: cs.em(
+        cs.DAG([("h", "sex"), ("h", "ill")]), discrete().pooled(), hidden={"h": 2}
+    ),
+    "VariationalResult": lambda: cs.gaps.variational(
+        cs.DAG([("h", "sex"), ("h", "ill")]), discrete().pooled(), hidden={"h": 2}
+    ),
+    "Augmentation": augmented,
+    "Imputation": completed,
+    "GapAssessment": lambda: cs.gaps.assess_gaps(discrete()),
+    "HiddenStates": lambda: cs.latent_classes(
+        discrete().pooled(), [1, 2], choice=cs.EM(restarts=0)
+    ),
+    "Influence": influence,
+    "PooledAnswer": lambda: cs.fusion.pool_answers(
+        [np.array([1.0, 2.0]), np.array([1.5, 2.5])], [np.ones(2)] * 2
+    ),
+    "Explanation": lambda: net().mpe({"pressure": 120.0}),
+}
+"""By the name of its class, what makes it."""
