@@ -155,13 +155,13 @@ def scores(case: Case) -> int:
     case = complete(case)
     if weights_of(case).sum() < 1:
         return 0
-    expected = {cs.LogLikelihood(): 0.0, cs.AIC(): 0.0, cs.BIC(): 0.0, cs.BDeu(ess=3.0): 0.0}
+    expected = {cs.scores.LogLikelihood(): 0.0, cs.AIC(): 0.0, cs.BIC(): 0.0, cs.BDeu(ess=3.0): 0.0}
     for family in families(case).values():
         rows = count_slowly(case.table, family, by_source=False)[0]
         q, r = rows.shape
         log = (xlogy(rows, rows).sum() - xlogy(rows.sum(axis=1), rows.sum(axis=1)).sum()).item()
         free, n = q * (r - 1), rows.sum()
-        expected[cs.LogLikelihood()] += log
+        expected[cs.scores.LogLikelihood()] += log
         expected[cs.AIC()] += log - free
         expected[cs.BIC()] += log - 0.5 * free * math.log(n)
         expected[cs.BDeu(ess=3.0)] += _log_evidence(rows, 3.0 / rows.size)

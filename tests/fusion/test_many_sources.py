@@ -43,4 +43,4 @@ def test_a_linear_pool_asks_no_posterior_for_its_variances(monkeypatch):
 
     for kind in kinds:
         monkeypatch.setattr(kind, "variance", refuse)
-    cs.fuse(nets, parameters=cs.LinearPool())
+    cs.fuse(nets, parameters=cs.fusion.LinearPool())

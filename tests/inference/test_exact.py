@@ -16,7 +16,8 @@ from consilience.errors import (
     MemoryLimitError,
     UnknownNameError,
 )
-from consilience.inference import Exact, junction
+from consilience.inference import junction
+from consilience.inference.choices import Exact
 from consilience.inference.evidence import evidence_of
 from consilience.inference.junction import MOST_TREES, JunctionTree, compiled
 from consilience.inference.queries import query
@@ -248,7 +249,7 @@ def test_a_tree_is_compiled_once_and_kept_with_its_network():
 def test_rows_are_answered_by_trees_kept_with_their_network(monkeypatch):
     net = sprinkler()
     target, rows = next(iter(net.variables)), net.sample(20, seed=1)
-    gaps = cs.with_gaps(rows, cs.MCAR(0.5), seed=1)
+    gaps = cs.simulate.with_gaps(rows, cs.simulate.MCAR(0.5), seed=1)
     first = net.log_likelihood(gaps), net.posteriors(gaps, target)
     monkeypatch.delattr(JunctionTree, "of")
     np.testing.assert_array_equal(net.log_likelihood(gaps), first[0])

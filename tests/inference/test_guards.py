@@ -14,7 +14,7 @@ import pytest
 
 import consilience as cs
 from consilience.errors import MemoryLimitError
-from consilience.inference import entropy, kl_divergence
+from consilience.inference.divergence import entropy, kl_divergence
 from consilience.inference.draws import draw_posterior
 from consilience.inference.evidence import evidence_of
 from consilience.inference.triangulation import Cost

@@ -48,7 +48,7 @@ def _dot(a, b):
 @nearness
 def test_posterior_means_are_those_of_ridge_regression_with_fifty_digits(e):
     columns = columns_of(e)
-    net = cs.fit(DAG, cs.read(columns), gaussian=cs.NormalInverseGamma(precision=0.5))
+    net = cs.fit(DAG, cs.read(columns), gaussian=cs.estimators.NormalInverseGamma(precision=0.5))
     expected = ridge(columns, Decimal("0.5"))
     np.testing.assert_allclose(net["z"].coefficients, expected, rtol=1e-10)
 
@@ -57,7 +57,7 @@ def test_posterior_means_are_those_of_ridge_regression_with_fifty_digits(e):
 def test_sources_without_spread_have_the_regression_of_all_rows(e):
     columns = columns_of(e)
     table = cs.read(columns | {"s": list("abcd") * 25}, source="s")
-    net = cs.fit(DAG, table, gaussian=cs.HierarchicalGaussian(spread=0))
+    net = cs.fit(DAG, table, gaussian=cs.estimators.HierarchicalGaussian(spread=0))
     expected = ridge(columns, Decimal(0))
     np.testing.assert_allclose(net["z"].coefficients[0], expected, rtol=1e-10)
     pooled = cs.fit(DAG, table, gaussian=cs.MLE())

@@ -29,7 +29,7 @@ def many_parents(n_parents: int, n_states: int = 4) -> tuple[cs.DAG, cs.Table]:
     return cs.DAG([(name, "x") for name in parents]), cs.read(columns)
 
 
-@pytest.mark.parametrize("estimator", [*WITH_PRIOR, cs.MLE(), cs.Shrinkage()], ids=repr)
+@pytest.mark.parametrize("estimator", [*WITH_PRIOR, cs.MLE(), cs.estimators.Shrinkage()], ids=repr)
 @pytest.mark.parametrize("n_parents", [14, 29, 33])
 def test_a_family_that_no_memory_holds_is_refused_before_anything_is_allocated(
     estimator, n_parents
@@ -82,7 +82,7 @@ def test_a_prior_that_nobody_chose_and_numbers_need_rows():
     for table, estimator in (
         (cs.read({"x": ["a", "b"]}), None),
         (cs.read({"x": ["a", "b"]}), cs.MLE()),
-        (cs.read({"x": [1.5, 2.5]}), cs.HierarchicalGaussian()),
+        (cs.read({"x": [1.5, 2.5]}), cs.estimators.HierarchicalGaussian()),
     ):
         with pytest.raises(DataError, match="without rows"):
             cs.fit(cs.DAG(nodes=["x"]), table.take(slice(0, 0)), estimator)

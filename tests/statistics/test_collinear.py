@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from exact_regression import exact_fit, relative_error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, PrecisionError
@@ -50,7 +49,7 @@ def read(columns, **options):
 @nearness
 def test_the_log_likelihood_of_a_family_is_that_of_exact_arithmetic(e, child):
     columns = columns_of(e)
-    found = cs.node_scores(graph(child), read(columns), cs.LogLikelihood())[child]
+    found = cs.node_scores(graph(child), read(columns), cs.scores.LogLikelihood())[child]
     assert relative_error(found, fit_of(columns, child).log_likelihood) < 1e-12
 
 
@@ -104,7 +103,7 @@ def test_weights_and_batches_change_nothing(child, kind):
     parts = Batches(table.schema, [table.take(slice(0, 70)), table.take(slice(70, 200))])
     expected = fit_of(columns, child, weights).log_likelihood
     for rows in (table, parts):
-        found = cs.node_scores(graph(child), rows, cs.LogLikelihood())[child]
+        found = cs.node_scores(graph(child), rows, cs.scores.LogLikelihood())[child]
         assert relative_error(found, expected) < 1e-12
 
 
@@ -119,9 +118,9 @@ def test_each_state_and_each_source_has_its_own_digits(child):
     expected = sum(fit_of(columns, child, mask=state == g).log_likelihood for g in (0, 1))
     named = columns | {"g": [["a", "b"][g] for g in state]}
     by_state = cs.DAG([*graph(child).arcs, ("g", child)])
-    found = cs.node_scores(by_state, read(named, discrete=["g"]), cs.LogLikelihood())[child]
+    found = cs.node_scores(by_state, read(named, discrete=["g"]), cs.scores.LogLikelihood())[child]
     assert relative_error(found, expected) < 1e-12
-    by_source = cs.PerSource(cs.LogLikelihood())
+    by_source = cs.scores.PerSource(cs.scores.LogLikelihood())
     found = cs.node_scores(graph(child), read(named, source="g"), by_source)[child]
     assert relative_error(found, expected) < 1e-12
 
@@ -130,7 +129,9 @@ def test_sources_that_differ_in_their_means_are_judged_within():
     columns, source = columns_of(1e-7), np.arange(200) % 2
     columns["y"] = columns["y"] + source
     named = columns | {"g": [["a", "b"][g] for g in source]}
-    found = cs.search(read(named, source="g"), score=cs.BySource(cs.BIC()), search=cs.Exact())
+    found = cs.search(
+        read(named, source="g"), score=cs.scores.BySource(cs.BIC()), search=cs.Exact()
+    )
     assert np.isfinite(found.score)
     assert {"x", "y"} in [set(arc) for arc in found.dag.arcs]
 
@@ -147,7 +148,8 @@ def test_units_change_nothing_but_the_units(seed, e, shift, scale):
     columns = {k: np.round(v * 2.0**40) / 2.0**40 for k, v in columns_of(e, 40, seed).items()}
     moved = columns | {"y": scale * (columns["y"] + shift)}
     scores = [
-        cs.node_scores(graph("z"), read(one), cs.LogLikelihood())["z"] for one in (columns, moved)
+        cs.node_scores(graph("z"), read(one), cs.scores.LogLikelihood())["z"]
+        for one in (columns, moved)
     ]
     assert scores[0] == pytest.approx(scores[1], rel=1e-10)
 

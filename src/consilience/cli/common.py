@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from consilience import _write
 from consilience.cli.terminal import echo, on_one_line
 from consilience.errors import ConsilienceError
 
@@ -308,7 +309,8 @@ def print_notes(notes: Sequence[str]) -> None:
 def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of what ``cs.plot`` gives."""
     first = axes.flat[0] if hasattr(axes, "flat") else axes
-    first.figure.savefig(path, dpi=DPI)
+    with _write.written(path) as stream:
+        first.figure.savefig(stream, format=path.suffix[1:].lower(), dpi=DPI)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -101,7 +101,9 @@ def compare(
     if svg is not None:
         titles = [Path(side.name).stem if side.network else side.name for side in sides]
         is_told_apart = len(set(titles)) == 2
-        picture = cs.svg_pair(learned.dag, true.dag, names=titles if is_told_apart else names)
+        picture = cs.svg(
+            cs.compare_graphs(learned.dag, true.dag), names=titles if is_told_apart else names
+        )
         _write.write_text(picture, svg)
         echo(f"\npicture written to {svg}")
 

@@ -64,7 +64,6 @@ MEASURES: Final = {
     "log-likelihood": "log_likelihood",
 }
 ABOUT_POSITIVE: Final = ("precision", "recall", "f1")
-DPI = 150
 RESULTS, SUMMARY, CELLS = FILES = ("results.csv", "summary.csv", "cells.jsonl")
 
 
@@ -357,7 +356,7 @@ def _print_tables(found: cs.classify.CrossEvaluation, measure: str) -> None:
     print_notes(list(found.notes))
 
 
-def _write_all(found: cs.CrossEvaluation, folder: Path) -> None:
+def _write_all(found: cs.classify.CrossEvaluation, folder: Path) -> None:
     """All numbers, and pictures of them if they can be drawn."""
     from consilience.errors import MissingExtraError
 
@@ -378,9 +377,12 @@ def _write_all(found: cs.CrossEvaluation, folder: Path) -> None:
 def _draw(found: cs.classify.CrossEvaluation, folder: Path) -> list[str]:
     import consilience as cs
 
-    names = []
-    for name, figure in evaluation_figures(found).items():
-        with _write.written(folder / f"{name}.png") as stream:
-            figure.savefig(stream, format="png", dpi=DPI)
-        names.append(f"{name}.png")
-    return names
+    views = {"estimators.png": "measures"}
+    if found.sources:
+        views["sources.png"] = "sources"
+    if found.by_size:
+        views["learning-curves.png"] = "curves"
+    views["calibration.png"] = "calibrations"
+    for name, view in views.items():
+        save_figure(cs.plot(found, view), folder / name)
+    return list(views)

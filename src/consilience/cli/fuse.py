@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from consilience import _write
 from consilience.cli.common import (
     Refusal,
     check_model_path,
@@ -149,8 +148,7 @@ def fuse(
             raise Refusal("graphs alone give no network to write; leave --output out.")
         cs.save(fused.network, output)
     if plot is not None:
-        with _write.written(plot) as stream:
-            cs.plot_fusion(fused).savefig(stream, format=plot.suffix[1:].lower(), dpi=150)
+        save_figure(cs.plot(fused), plot)
     _print(fused, output, plot)
 
 

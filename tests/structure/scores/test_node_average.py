@@ -235,7 +235,7 @@ def test_neighbors_of_a_regression_are_what_they_are_one_by_one():
     table = cs.read(mixed_frame())
     engine, names = Memory(table), tuple(table.variables)
     strata = strata_of(engine, names, 1e9)
-    judge = RegressionJudge(Grounds(engine, strata, cs.PNAL(), names, 1e9))
+    judge = RegressionJudge(Grounds(engine, strata, cs.scores.PNAL(), names, 1e9))
     neighbors = judge.neighbors(2, 0b00001, [1, 3, 4])
     sets = [0b00000, 0b00011, 0b00001, 0b01001, 0b10001]
     np.testing.assert_array_equal(neighbors, judge.several([(2, one) for one in sets]))

@@ -71,7 +71,8 @@ def unbounded(family: Family) -> DataError:
     others = _check.listed(sorted(family.parents))
     return DataError(
         f"column {family.child!r} is a linear function of {others} in every row, up to rounding, "
-        "so that the likelihood has no bound. Leave one of these columns out, or use cs.BGe(), "
+        "so that the likelihood has no bound. Leave one of these columns out, or use "
+        "cs.scores.BGe(), "
         "whose prior keeps variances above zero.",
         column=family.child,
         family=family,
