@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
 
-.PHONY: demo test test-lowest wheel check torture coverage clean
+.PHONY: demo test check docs coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo
@@ -36,6 +36,10 @@ check: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs site
+	@echo "open site/index.html"
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -47,10 +51,8 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
-$(LOWEST)/.installed-test: pyproject.toml
-	$(PYTHON) -m venv --clear $(LOWEST)
-	$(PYTHON) .ci/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --editable ".[test]" --constraint $(LOWEST)/lowest.txt
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:

@@ -14,14 +14,28 @@ __all__ = ["demo"]
 
 @click.command()
 @click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
+@click.option(
+    "--save",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Only write the rows of the hospitals to this folder, a csv file for each.",
+)
 @spoken
-def demo(svg: Path | None) -> None:
+def demo(svg: Path | None, folder: Path | None) -> None:
     """Learn from five made-up hospitals and tell what was found.
 
     \b
-    Example:
+    Examples:
       consilience demo --svg hospitals.svg
+      consilience demo --save demo
     """
+    if folder is not None:
+        from consilience.demo.hospitals import save_hospitals
+
+        names = save_hospitals(folder)
+        click.echo(f"written to {folder}: {', '.join(names)}")
+        click.echo(f"Try: consilience learn {folder / '*.csv'} --target disease -o model.json")
+        return
     from consilience.demo.story import tell
 
     check_outputs([svg], [])

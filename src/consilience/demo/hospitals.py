@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 import consilience as cs
 from consilience._typing import Floats
+from consilience.data.write import write_rows
 
-__all__ = ["REASONS", "SIZES", "SOURCE", "STATES", "make_hospitals", "true_network"]
+__all__ = ["REASONS", "SIZES", "SOURCE", "STATES", "make_hospitals", "save_hospitals", "true_network"]
 
 SOURCE = "hospital"
 SIZES = {"university": 1200, "city": 400, "harbor": 150, "valley": 60, "island": 25}
@@ -93,6 +95,16 @@ def make_hospitals(seed: int = 1) -> dict[str, dict[str, list[str | None]]]:
         name: _with_gaps(name, net.sample(n_rows, given={SOURCE: name}, seed=rng), rng)
         for name, n_rows in SIZES.items()
     }
+
+
+def save_hospitals(folder: Path) -> list[str]:
+    """Write the rows of each hospital to a csv file of its name; the names of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for name, columns in make_hospitals().items():
+        write_rows(cs.read(columns, states={k: STATES[k] for k in columns}), folder / f"{name}.csv")
+        names.append(f"{name}.csv")
+    return names
 
 
 def true_network() -> cs.Network:
