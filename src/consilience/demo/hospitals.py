@@ -22,7 +22,15 @@ import consilience as cs
 from consilience._typing import Floats
 from consilience.data.write import write_rows
 
-__all__ = ["REASONS", "SIZES", "SOURCE", "STATES", "make_hospitals", "save_hospitals", "true_network"]
+__all__ = [
+    "REASONS",
+    "SIZES",
+    "SOURCE",
+    "STATES",
+    "make_hospitals",
+    "save_hospitals",
+    "true_network",
+]
 
 SOURCE = "hospital"
 SIZES = {"university": 1200, "city": 400, "harbor": 150, "valley": 60, "island": 25}
