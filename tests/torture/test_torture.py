@@ -17,7 +17,7 @@ def marked(topic):
     return pytest.param(topic, id=topic.name, marks=marks)
 
 
-@pytest.mark.parametrize("topic", map(marked, TOPICS))
+@pytest.mark.parametrize("topic", [marked(topic) for topic in TOPICS])
 def test_one_trial_of_every_topic_finds_no_failure(topic):
     rows = list(run([topic], seed=SEED, budget=0))
     assert not [story(row, failure) for row in rows for failure in row.failures]
