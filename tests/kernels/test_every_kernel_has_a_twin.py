@@ -40,6 +40,12 @@ TWINS = {
         "kernels/test_kernel_twins.py": ("count_mixed take_rest arrange fold tally tally_weighted"),
     },
     "equivalence": {"kernels/test_equivalence_kernel.py": "complete"},
+    "fine": {
+        "kernels/test_fine_kernels.py": (
+            "add_rows_finely merge_finely regress_finely misfits_finely solve_finely "
+            "intercepts_finely combine_finely"
+        ),
+    },
     "hierarchy": {
         "kernels/test_hierarchy_twins.py": "can_be_exact solve_all draw_tables",
         "parameters/test_hierarchy_exact.py": "digamma log_rising approximate",
@@ -48,6 +54,7 @@ TWINS = {
         "kernels/test_lattice_twins.py": "differences best_of_subsets undominated best_of_sets",
     },
     "marginals": {"kernels/test_marginal_twins.py": "number_classes sum_tables"},
+    "moments": {"kernels/test_moments_kernel.py": "join center"},
     "normal_cases": {
         "kernels/test_normal_case_twins.py": "condition_cases square_roots add_draws add_moments",
     },
@@ -59,7 +66,7 @@ TWINS = {
     },
     "regressions": {
         "kernels/test_group_twins.py": "list_toggles",
-        "kernels/test_regressions_kernel.py": "regress log_likelihoods misfits",
+        "kernels/test_regressions_kernel.py": "regress has_lost log_likelihoods misfits",
     },
     "sampling": {
         "kernels/test_kernel_twins.py": "_uniform",
@@ -79,7 +86,8 @@ TWINS = {
 }
 WITHOUT = {
     "ordering": "greedy_order",
-    "propagation": "collect distribute margin residual_margins indicators",
+    "propagation": "collect distribute margin residual_margins",
+    "trees": "indicators",
 }
 """Kernels that are compared with brute force through the verbs that call them only."""
 

@@ -7,17 +7,9 @@ from torture.harness import Skipped, Topic, run, story, table
 from torture.topics import TOPICS
 
 SEED = 1
-AWAITED = {"full_disk", "stdout"}
-"""Topics that fail until every failed write is one error."""
 
 
-def marked(topic):
-    why = "failed writes are not yet one error"
-    marks = [pytest.mark.xfail(reason=why, strict=False)] * (topic.name in AWAITED)
-    return pytest.param(topic, id=topic.name, marks=marks)
-
-
-@pytest.mark.parametrize("topic", [marked(topic) for topic in TOPICS])
+@pytest.mark.parametrize("topic", TOPICS, ids=[topic.name for topic in TOPICS])
 def test_one_trial_of_every_topic_finds_no_failure(topic):
     rows = list(run([topic], seed=SEED, budget=0))
     assert not [story(row, failure) for row in rows for failure in row.failures]
