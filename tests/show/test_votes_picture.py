@@ -75,7 +75,7 @@ def test_thresholds_are_drawn_as_asked():
 def test_more_sources_than_panels_are_told():
     axes = cs.plot(FUSED, max_panels=2)
     assert axes.size == 2
-    assert labels(axes)[-1] == "1 more sources are not shown"
+    assert labels(axes)[-1] == "the 2 of 3 sources that differ most"
 
 
 def test_the_matrix_has_the_votes_and_a_frame_for_each_arc_of_the_fused_graph():

@@ -106,11 +106,12 @@ def plot_evaluated_sources(
         if finite:
             ends = min(finite.values()), max(finite.values())
             ax.hlines(place, *ends, color="#c8c8c8", linewidth=2.2, zorder=1)
+        heights = _spread(finite, place, has_few=has_few)
         for name, value in finite.items():
             label = _plain(name) if has_few else "a source"
             ax.plot(
                 value,
-                place,
+                heights[name],
                 "o",
                 markersize=4.5 if has_few else 3,
                 alpha=1.0 if has_few else 0.4,
@@ -122,6 +123,15 @@ def plot_evaluated_sources(
     _finish_rows(ax, evaluation, measure, lines, places)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return ax
+
+
+def _spread(values: Mapping[str, float], place: float, *, has_few: bool) -> dict[str, float]:
+    """How high each dot lies: many of them are spread, neighbors apart, so that all are seen."""
+    if has_few:
+        return dict.fromkeys(values, place)
+    ranked = sorted(values, key=lambda name: values[name])
+    steps = (0.0, 0.24, -0.12, 0.12, -0.24)
+    return {name: place + steps[k % len(steps)] for k, name in enumerate(ranked)}
 
 
 def plot_learning_curve(

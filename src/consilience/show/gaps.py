@@ -31,7 +31,8 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> NDArray[Any]:
     """Above, the share missing in each source and column; below, what is missing together.
 
     A line of the lower picture is a pattern: the columns that are missing (orange) in so many rows
-    at once, the most frequent pattern first. With many columns colors stand for the numbers above.
+    at once, the most frequent pattern first. Of many sources those that lack most are shown. With
+    many columns colors stand for the numbers above.
 
     Parameters
     ----------
@@ -105,6 +106,9 @@ def _is_missing(table: Table, name: str) -> Bools:
 def _draw_shares(ax: Axes, table: Table, names: list[str], sources: list[str]) -> None:
     missing = table.missing
     shares = np.array([[missing[source][name] for name in names] for source in sources])
+    if len(sources) > MOST_SOURCES:
+        order = np.argsort(-shares.mean(axis=1), kind="stable")
+        shares, sources = shares[order], [sources[i] for i in order]
     labels = [_label(source) for source in sources]
     if len(sources) > MOST_SOURCES:
         rest = shares[MOST_SOURCES:].mean(axis=0, keepdims=True)
@@ -113,6 +117,7 @@ def _draw_shares(ax: Axes, table: Table, names: list[str], sources: list[str]) -
     ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1, aspect="auto")
     ax.set_yticks(range(len(labels)), labels, fontsize=8)
     title = "share missing, in percent" if len(names) <= WRITTEN else "share missing"
+    title += "; sources that lack most first" if len(sources) > MOST_SOURCES else ""
     ax.set_title(title if shares.any() else "nothing is missing", loc="left", **HEAD)
     if len(names) <= WRITTEN:
         for (row, column), share in np.ndenumerate(shares):

@@ -141,8 +141,8 @@ def _foot(local: Categorical | LinearGaussian | Logistic) -> str:
         )
         if n > most
     ]
-    note = f" ({', '.join(parts)})" if parts else ""
-    return _label(family_text(local), 70) + note
+    note = f"\n{', '.join(parts)}" if parts else ""
+    return _label(family_text(local), 50) + note
 
 
 def _label(text: str, length: int = LABEL) -> str:

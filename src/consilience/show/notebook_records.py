@@ -184,8 +184,8 @@ def pooled(answer: PooledAnswer) -> str:
 
 def explanation(found: Explanation) -> str:
     """States and values by variable."""
-    lines: list[Line] = [
-        (name, state if isinstance(state, str) else number(f"{state:.6g}"))
+    lines = [
+        (name, state if isinstance(state, str) else f"{state:.6g}")
         for name, state in found.states.items()
     ]
     about = heading("Most probable", f"log probability {found.log_probability:.6g}")

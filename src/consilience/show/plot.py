@@ -18,6 +18,13 @@ from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import picture as pic
+from consilience.show.many import (
+    MOST_NAMED,
+    named_places,
+    sorted_sources,
+    sorting_note,
+    source_label,
+)
 from consilience.show.patches import MARGIN, draw_arc, draw_node, frame, inches
 from consilience.show.picture import COLORS, STATE_COLORS, plain
 from consilience.show.regressions import draw_regressions
@@ -84,7 +91,8 @@ def plot_sources(
 
     There is one panel for each state of the other parents. Of a continuous node there are panels
     for the intercept, the coefficients and the sd in each joint state of its other discrete
-    parents. If the node has a posterior, lines show its central credible intervals.
+    parents. If the node has a posterior, lines show its central credible intervals. More than 40
+    sources are sorted by the last state shown, or the intercept, and every few of them named.
 
     Parameters
     ----------
@@ -151,6 +159,9 @@ def _differences(
     chosen = _chosen_states(local, states)
     ends = () if local.posterior is None else local.posterior.interval(level)
     others = [parent for parent in local.given if parent.name != source]
+    table = _sources_first(local.table, axis)[:, :, chosen]
+    names = local.given[axis].discrete_states
+    order = sorted_sources(names, table[:, :, -1].mean(axis=1))
     titles = [
         ", ".join(f"{parent.name}={state}" for parent, state in zip(others, combined, strict=True))
         for combined in product(*(parent.discrete_states for parent in others))
@@ -158,11 +169,11 @@ def _differences(
     return _Differences(
         local.child.name,
         source,
-        local.given[axis].discrete_states,
+        tuple(names[i] for i in order),
         tuple(local.child.discrete_states[code] for code in chosen),
         tuple(titles),
-        _sources_first(local.table, axis)[:, :, chosen],
-        tuple(_sources_first(end, axis)[:, :, chosen] for end in ends),
+        table[order],
+        tuple(_sources_first(end, axis)[order][:, :, chosen] for end in ends),
     )
 
 
@@ -191,7 +202,9 @@ def _draw_panels(found: _Differences, max_panels: int) -> NDArray[Any]:
     panels = _most_different(found.table, max_panels)
     n_columns = min(len(panels), 4 if len(panels) > 9 else 3)
     n_lines = math.ceil(len(panels) / n_columns)
-    height = min(0.75 + len(found.sources) * (0.16 + 0.09 * len(found.states)), 14.0)
+    n_sources = len(found.sources)
+    each = 0.16 + 0.09 * len(found.states) if n_sources <= MOST_NAMED else 0.06
+    height = min(0.75 + n_sources * each, 14.0)
     figure, grid = pyplot.subplots(
         n_lines,
         n_columns,
@@ -220,14 +233,16 @@ def _most_different(table: Floats, n_panels: int) -> list[int]:
 
 def _draw_dots(ax: Axes, found: _Differences, panel: int) -> None:
     places = np.arange(len(found.sources))
-    n_states = len(found.states)
+    n_states, has_room = len(found.states), len(places) <= MOST_NAMED
     for k, state in enumerate(found.states):
-        y = places + 0.56 * ((k + 0.5) / n_states - 0.5)
+        y = places + (0.56 * ((k + 0.5) / n_states - 0.5) if has_room else 0.0)
         color = STATE_COLORS[k]
         if found.ends:
             low, high = (end[:, panel, k] for end in found.ends)
-            ax.hlines(y, low, high, color=color, linewidth=1.6, alpha=0.55)
-        ax.plot(found.table[:, panel, k], y, "o", color=color, markersize=4.5, label=plain(state))
+            width = 1.6 if has_room else 0.9
+            ax.hlines(y, low, high, color=color, linewidth=width, alpha=0.55 if has_room else 0.35)
+        size = 4.5 if has_room else 2.6
+        ax.plot(found.table[:, panel, k], y, "o", color=color, markersize=size, label=plain(state))
     if found.titles[panel]:
         ax.set_title(plain(found.titles[panel]), fontsize=9)
     ax.grid(axis="x", color="#dddddd", linewidth=0.7)
@@ -241,7 +256,11 @@ def _label_figure(figure: Figure, grid: Any, found: _Differences, n_panels: int)
     first.set_xlim(-0.02, 1.02)
     first.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
     first.set_ylim(len(found.sources) - 0.4, -0.6)
-    first.set_yticks(range(len(found.sources)), [plain(source) for source in found.sources])
+    named = named_places(len(found.sources))
+    labels = [source_label(found.sources[i]) for i in named]
+    first.set_yticks(named, labels)
+    for ax in grid[:, 0]:
+        ax.tick_params(axis="y", labelsize=9 if len(named) == len(found.sources) else 7.5)
     if len(found.states) == 1:
         figure.supxlabel(plain(f"P({found.child} = {found.states[0]})"), fontsize=10)
     else:
@@ -249,5 +268,6 @@ def _label_figure(figure: Figure, grid: Any, found: _Differences, n_panels: int)
         handles, labels = first.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
     left_out = len(found.titles) - n_panels
-    note = f" (the {n_panels} of {len(found.titles)} panels that differ most)" if left_out else ""
+    note = sorting_note(found.sources)
+    note += f" (the {n_panels} of {len(found.titles)} panels that differ most)" if left_out else ""
     figure.suptitle(plain(f"{found.child} by {found.source}{note}"), fontsize=11)

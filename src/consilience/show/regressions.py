@@ -17,6 +17,13 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.data.variable import NEW_SOURCE
 from consilience.distributions import LinearGaussian
+from consilience.show.many import (
+    MOST_NAMED,
+    named_places,
+    sorted_sources,
+    sorting_note,
+    source_label,
+)
 from consilience.show.picture import STATE_COLORS, plain
 
 if TYPE_CHECKING:
@@ -57,7 +64,8 @@ def draw_regressions(
     panels = [(j, k) for j in lines for k in range(n_parameters)]
     n_columns = n_parameters if len(lines) > 1 else min(n_parameters, N_COLUMNS)
     n_lines = math.ceil(len(panels) / n_columns)
-    height = min(0.85 + 0.25 * len(found.sources), 14.0)
+    has_room = len(found.sources) <= MOST_NAMED
+    height = min(0.85 + (0.25 if has_room else 0.06) * len(found.sources), 14.0)
     figure, grid = pyplot.subplots(
         n_lines,
         n_columns,
@@ -83,15 +91,25 @@ def _regressions(local: LinearGaussian, source: str, level: float) -> _Regressio
         for joint in product(*(variable.discrete_states for variable in others))
     ]
     ends = () if local.posterior is None else local.posterior.interval(level)
+    values = _sources_first(local.parameters, axis)
+    names = local.discrete[axis].discrete_states
+    order = sorted_sources(names, _what_differs(values))
     return _Regressions(
         local.child.name,
         source,
-        local.discrete[axis].discrete_states,
+        tuple(names[i] for i in order),
         ("intercept", *(f"slope of {variable.name}" for variable in local.continuous), "sd"),
         tuple(titles),
-        _sources_first(local.parameters, axis),
-        tuple(_sources_first(end, axis) for end in ends),
+        values[order],
+        tuple(_sources_first(end, axis)[order] for end in ends),
     )
+
+
+def _what_differs(values: Floats) -> Floats:
+    """The mean over joint states of the first parameter in which sources differ at all."""
+    means = values.mean(axis=1)
+    differs = np.flatnonzero(np.ptp(means, axis=0) > 0)
+    return np.asarray(means[:, differs[0] if len(differs) else 0])
 
 
 def _sources_first(parameters: Floats, axis: int) -> Floats:
@@ -108,6 +126,7 @@ def _most_different(values: Floats, n_lines: int) -> list[int]:
 
 def _draw_dots(ax: Axes, found: _Regressions, j: int, k: int) -> None:
     places, values = np.arange(len(found.sources)), found.values[:, j, k]
+    has_room = len(places) <= MOST_NAMED
     if found.ends:
         low, high = (end[:, j, k] for end in found.ends)
         is_about = (low <= values) & (values <= high)
@@ -118,14 +137,14 @@ def _draw_dots(ax: Axes, found: _Regressions, j: int, k: int) -> None:
             low[is_about],
             high[is_about],
             color=STATE_COLORS[0],
-            linewidth=1.6,
-            alpha=0.55,
+            linewidth=1.6 if has_room else 0.9,
+            alpha=0.55 if has_room else 0.35,
         )
-    ax.plot(values, places, "o", color=STATE_COLORS[0], markersize=4.5)
+    ax.plot(values, places, "o", color=STATE_COLORS[0], markersize=4.5 if has_room else 2.6)
     ax.grid(axis="x", color="#dddddd", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=8)
     ax.locator_params(axis="x", nbins=4)
 
@@ -134,7 +153,11 @@ def _label(figure: Figure, grid: Any, found: _Regressions, lines: list[int]) -> 
     """Names of the parameters above, of the joint states at the left, of the sources beside."""
     first = grid.flat[0]
     first.set_ylim(len(found.sources) - 0.4, -0.6)
-    first.set_yticks(range(len(found.sources)), [plain(source) for source in found.sources])
+    named = named_places(len(found.sources))
+    labels = [source_label(found.sources[i]) for i in named]
+    first.set_yticks(named, labels)
+    for ax in grid[:, 0]:
+        ax.tick_params(axis="y", labelsize=9 if len(named) == len(found.sources) else 7.5)
     n_named = grid.shape[1] if len(lines) > 1 else len(found.names)
     for ax, name in zip(grid.flat[:n_named], found.names, strict=False):
         ax.set_title(plain(name), fontsize=9)
@@ -142,5 +165,8 @@ def _label(figure: Figure, grid: Any, found: _Regressions, lines: list[int]) -> 
         if found.titles[j]:
             grid[line, 0].set_ylabel(plain(found.titles[j]), fontsize=9)
     left_out = len(found.titles) - len(lines)
-    note = f" (the {len(lines)} of {len(found.titles)} states that differ most)" if left_out else ""
+    note = sorting_note(found.sources)
+    note += (
+        f" (the {len(lines)} of {len(found.titles)} states that differ most)" if left_out else ""
+    )
     figure.suptitle(plain(f"{found.child} by {found.source}{note}"), fontsize=11)

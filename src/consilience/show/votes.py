@@ -82,11 +82,12 @@ def plot_fusion(fusion: Fusion, *, truth: DAG | None = None, max_panels: int = 1
         A graph that is known to be true; then arcs are marked true, false or missed instead, as in
         Figure 2 of Córdoba-Sánchez et al. (2015).
     max_panels
-        With more sources only the first are drawn.
+        With more sources those are drawn whose graphs differ most from the fused one, or from the
+        truth.
     """
     _check_truth(fusion, truth)
     _check.whole("plot", at_least=1, max_panels=max_panels)
-    shown = dict(list(fusion.sources.items())[:max_panels])
+    shown = _most_different(fusion.sources, fusion.dag if truth is None else truth, max_panels)
     panels = [
         _Panel(
             _counted(name, len(dag.arcs)),
@@ -95,8 +96,12 @@ def plot_fusion(fusion: Fusion, *, truth: DAG | None = None, max_panels: int = 1
         for name, dag in shown.items()
     ]
     drawn = _layout(fusion.dag if truth is None else truth, shown.values(), fusion)
-    left_out = len(fusion.sources) - len(shown)
-    note = f"{left_out} more sources are not shown" if left_out else ""
+    n_sources = len(fusion.sources)
+    note = (
+        f"the {len(shown)} of {n_sources} sources that differ most"
+        if len(shown) < n_sources
+        else ""
+    )
     return _figure(drawn, panels, VOTED if truth is None else JUDGED, note)
 
 
@@ -182,6 +187,15 @@ def plot_votes(fusion: Fusion, ax: Axes | None = None) -> Axes:
 def _check_truth(fusion: Fusion, truth: DAG | None) -> None:
     if truth is not None:
         check_same_nodes(fusion.dag.nodes, truth.nodes)
+
+
+def _most_different(sources: Mapping[str, DAG], wanted: DAG, n: int) -> dict[str, DAG]:
+    """So many sources with the most arcs too many or too few, in their own order."""
+    if len(sources) <= n:
+        return dict(sources)
+    away = {name: len(set(dag.arcs) ^ set(wanted.arcs)) for name, dag in sources.items()}
+    chosen = set(sorted(sources, key=lambda name: -away[name])[:n])
+    return {name: dag for name, dag in sources.items() if name in chosen}
 
 
 def _counted(name: str, n_arcs: int) -> str:
