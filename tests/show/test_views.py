@@ -134,6 +134,7 @@ def test_regressions_of_a_node_are_dots_with_intervals():
     np.testing.assert_array_equal(axes[0, 1].lines[0].get_xdata(), local.parameters[..., 1].ravel())
     ends = [segment[:, 0] for segment in axes[0, 1].collections[0].get_segments()]
     np.testing.assert_allclose(ends, np.stack([low, high], -1)[..., 1, :].reshape(-1, 2))
+    assert len(axes[0, 2].collections[0].get_segments()) == 6  # not of new_source
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         cs.plot(local, level=2)
 
@@ -141,3 +142,10 @@ def test_regressions_of_a_node_are_dots_with_intervals():
 def test_a_record_without_rows_has_nothing_to_draw():
     with pytest.raises(InputError, match="does not tell numbers of rows"):
         cs.plot(cs.random_network(cs.DAG(nodes=["x"]), seed=1).record)
+
+
+def test_only_columns_with_gaps_are_drawn_of_an_imputation():
+    labels = [text.get_text() for text in cs.plot(THINGS["Imputation"]()).get_yticklabels()]
+    assert labels == ["ill"]
+    with pytest.raises(InputError, match="nothing was missing"):
+        cs.plot(cs.impute(tables(), THINGS["Imputation"]().table))

@@ -59,8 +59,13 @@ def plot_imputation(found: Imputation, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure of fitting size if not given.
     """
-    names = list(dict.fromkeys([*found.n_filled, *found.n_left]))
-    names.sort(key=lambda name: -found.n_filled.get(name, 0) - found.n_left.get(name, 0))
+    gaps = {
+        name: found.n_filled.get(name, 0) + found.n_left.get(name, 0)
+        for name in dict.fromkeys([*found.n_filled, *found.n_left])
+    }
+    names = sorted((name for name, n in gaps.items() if n), key=lambda name: -gaps[name])
+    if not names:
+        raise InputError("plot: nothing was missing.", parameter="thing")
     shown = names[:MOST]
     filled = np.array([found.n_filled.get(name, 0) for name in shown], float)
     left = np.array([found.n_left.get(name, 0) for name in shown], float)
@@ -137,7 +142,7 @@ def _bars(
             ax.barh(np.arange(len(labels)), values, left=start, color=color, label=name, height=0.7)
         start = start + values
     if len([one for one in stacks if one[1].any()]) > 1:
-        ax.legend(fontsize=8.5, frameon=False, loc="lower right")
+        ax.legend(fontsize=8.5, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
 
 

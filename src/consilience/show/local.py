@@ -23,7 +23,7 @@ __all__ = ["plot_local", "plot_table"]
 MOST_ROWS = 40
 MOST_COLUMNS = 30
 N_NUMBERS = 400  # cells that still have room for a number
-LABEL = 34
+LABEL = 52
 
 
 def plot_table(local: Categorical, ax: Axes | None = None) -> Axes:
@@ -118,8 +118,11 @@ def _joint_labels(local: Categorical | LinearGaussian | Logistic) -> list[str]:
 
 def _dots(ax: Axes, values: Floats, ends: list[Floats], name: str) -> None:
     places = np.arange(len(values))
-    if ends:
-        ax.hlines(places, *ends, color=STATE_COLORS[0], linewidth=1.6, alpha=0.55)
+    if ends:  # the sd of a source never seen is a prediction's, which its posterior is not about
+        low, high = ends
+        is_about = (low <= values) & (values <= high)
+        ends = [low[is_about], high[is_about]]
+        ax.hlines(places[is_about], *ends, color=STATE_COLORS[0], linewidth=1.6, alpha=0.55)
     ax.plot(values, places, "o", color=STATE_COLORS[0], markersize=4.5)
     ax.set_title(name, fontsize=9)
     ax.grid(axis="x", color="#dddddd", linewidth=0.7)
