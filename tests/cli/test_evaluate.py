@@ -173,6 +173,6 @@ def test_mistakes_are_one_line(rows, tmp_path):
     assert "unknown state 'maybe'" in refused(*evaluate(rows, "--positive", "maybe"))
     several = ("--target", "age", "--measure", "f1")
     assert "--measure f1 is about one state of 'age'" in refused("evaluate", rows, *several)
-    assert "No such file or directory" in refused(*evaluate(rows, "-o", tmp_path / "a" / "b"))
+    assert "there is no folder" in refused(*evaluate(rows, "-o", tmp_path / "a" / "b"))
     (tmp_path / "cells.jsonl").write_text("mine\n")
     assert "it was left as it is" in refused(*evaluate(rows, *FEW, "-o", tmp_path))

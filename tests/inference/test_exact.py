@@ -320,3 +320,27 @@ def test_threads_that_share_a_network_get_the_same_bits():
         parallel = list(pool.map(lambda body: net.marginals(given=body)["X20"].values, bodies))
     for one, other in zip(serial, parallel, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n_children", [4, 6, 8, 16, 24])
+@pytest.mark.parametrize("p", [1e-60, 1e-100, 1e-160, 1e-200])
+def test_factors_that_exclude_each_other_in_turn_lose_no_digits(n_children, p):
+    tables = [[[p, 1 - p], [0.5, 0.5]], [[0.5, 0.5], [p, 1 - p]]]
+    cause = cs.Variable("c", ("u", "v"))
+    names = [f"x{i}" for i in range(n_children)]
+    net = cs.Network.of(
+        [
+            cs.Categorical(cause, (), [0.4, 0.6]),
+            *(
+                cs.Categorical(cs.Variable(name, ("a", "b")), (cause,), tables[i % 2])
+                for i, name in enumerate(names)
+            ),
+        ]
+    )
+    seen = dict.fromkeys(names, "a")
+    log_evidence = n_children / 2 * (np.log(p) + np.log(0.5))  # the same for u and v
+    assert net.query("c", given=seen)["u"] == pytest.approx(0.4, rel=1e-9)
+    assert net.marginals(given=seen)["c"]["u"] == pytest.approx(0.4, rel=1e-9)
+    rows = cs.read({name: ["a"] for name in names} | {"c": [None]}, schema=net.variables)
+    assert net.log_likelihood(rows)[0] == pytest.approx(log_evidence, rel=1e-12)
+    assert net.posteriors(rows, "c")[0, 0] == pytest.approx(0.4, rel=1e-9)

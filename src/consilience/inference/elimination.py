@@ -22,7 +22,9 @@ from consilience._typing import Floats
 __all__ = ["Elimination", "Labeled", "eliminate"]
 
 FEW_FACTORS = 12
-"""Factors multiplied in one go: few enough for NumPy's limit and for products not to underflow."""
+"""Factors multiplied in one go, which NumPy limits."""
+LEAST = 1e-20
+"""A product whose largest entry is smaller is formed anew, scaled after each factor."""
 FEW_CELLS = 2000
 """Joint states up to which a plain loop over them is done before the best way would be found."""
 
@@ -95,10 +97,25 @@ def _product(factors: Sequence[Labeled], kept: tuple[str, ...]) -> tuple[Floats,
     while len(pool) > FEW_FACTORS:
         some, pool = pool[:FEW_FACTORS], pool[FEW_FACTORS:]
         scope = _scope(some)
-        values, log_part = _scaled(_einsum(some, scope))
+        values, log_part = _multiplied(some, scope)
         pool.append(Labeled(scope, values))
         log_scale += log_part
-    values, log_part = _scaled(_einsum(pool, kept))
+    values, log_part = _multiplied(pool, kept)
+    return values, log_scale + log_part
+
+
+def _multiplied(factors: Sequence[Labeled], kept: tuple[str, ...]) -> tuple[Floats, float]:
+    """A product of a few factors, divided by its largest entry, and the logarithm of that."""
+    values = _einsum(factors, kept)
+    if len(factors) < 3 or values.max() >= LEAST:
+        return _scaled(values)
+    first, *others = factors
+    log_scale = 0.0
+    for factor in others[:-1]:
+        scope = _scope([first, factor])
+        values, log_part = _scaled(_einsum([first, factor], scope))
+        first, log_scale = Labeled(scope, values), log_scale + log_part
+    values, log_part = _scaled(_einsum([first, others[-1]], kept))
     return values, log_scale + log_part
 
 

@@ -31,8 +31,8 @@ __all__ = ["collect", "distribute", "margin", "residual_margins"]
 
 VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
-FEW_FACTORS = 3
-"""A clique that takes in more messages and likelihoods than this is rescaled after so many."""
+LEAST = 1e-20
+"""A table is rescaled when its largest entry falls below: the others then keep their digits."""
 
 SMALL, LARGE = 1e-100, 1e100
 """Scales are multiplied, and their logarithm is taken when the product leaves these bounds."""
@@ -88,19 +88,13 @@ def collect(
         if not is_whole:
             k = _potential_axes(tree.n_states, tree.start, tree.axes, c, sizes, rows, work)
             _set(tables, t0, work, k, tree.potential, offset)
-        n_left = n_factors
-        while child >= 0:
-            n_left += 1
-            child = tree.next_child[child]
         for i in range(first[c], first[c + 1]):
             one = by_clique[i]
             k = _likely_axes(
                 tree.start, tree.axes, likely.axes, likely.first, one, c, sizes, rows, work
             )
             _multiply(tables, t0, work, k, likely.values, np.uint64(likely.start[one]))
-            n_left -= 1
-            if n_left >= FEW_FACTORS and n_left % FEW_FACTORS == 0:
-                _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
+            _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
         child = tree.first_child[c]
         while child >= 0:
             k = _child_axes(
@@ -120,9 +114,7 @@ def collect(
                 is_whole = False
             else:
                 _multiply(tables, t0, work, k, messages, m0)
-            n_left -= 1
-            if n_left >= FEW_FACTORS and n_left % FEW_FACTORS == 0:
-                _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
+            _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
             child = tree.next_child[child]
         m0 = np.uint64(message_start[c])
         messages[message_start[c] : message_start[c + 1]] = 0.0
@@ -412,14 +404,16 @@ def _rescale_table(
     product: Floats,
     log_evidence: Floats,
 ) -> None:
-    """Divide a table by its largest entry, row by row, so that many factors do not underflow."""
+    """Divide a table by its largest entry where that is small, so that factors do not underflow."""
     rows = np.uint64(n_rows)
     largest[:] = 0.0
     for i in range(n_cells):
         for b in range(rows):
             largest[b] = max(largest[b], tables[t + i * rows + b])
+    if largest.min() >= LEAST:
+        return
     for b in range(n_rows):
-        if largest[b] > 0.0:
+        if 0.0 < largest[b] < LEAST:
             _take_in(largest[b], b, product, log_evidence)
         else:
             largest[b] = 1.0
