@@ -105,3 +105,13 @@ def test_four_processes_with_an_empty_cache_answer_alike(tmp_path):
     answers = {process.communicate()[0] for process in running}
     assert [process.returncode for process in running] == [0] * 4
     assert len(answers) == 1
+
+
+def test_no_flipped_bit_is_loaded_or_reaches_the_caller(tmp_path):
+    files(tmp_path).save("a", "code of a")
+    for path in tmp_path.iterdir():
+        whole = path.read_bytes()
+        for place in range(len(whole)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x40]) + whole[place + 1 :])
+            assert files(tmp_path).load("a") in ("code of a", None)
+        path.write_bytes(whole)

@@ -11,16 +11,17 @@ be read or written is as good as none.
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from pickle import UnpicklingError
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 __all__ = ["Files", "KernelCache"]
 
-_DAMAGED = (OSError, EOFError, UnpicklingError)
+DIGEST = hashlib.sha256().digest_size
 
 
 class Files(IndexDataCacheFile):  # type: ignore[misc]
@@ -37,8 +38,22 @@ class Files(IndexDataCacheFile):  # type: ignore[misc]
     def _load_index(self) -> dict[Any, str]:
         try:
             return super()._load_index()
-        except _DAMAGED:
+        except Exception:  # noqa: BLE001  # a damaged pickle can raise anything
             return {}
+
+    def _save_data(self, name: str, data: Any) -> None:
+        """Write the code behind its digest."""
+        packed = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(packed).digest() + packed)
+
+    def _load_data(self, name: str) -> Any:
+        """The code, if it is what was written."""
+        content = Path(self._data_path(name)).read_bytes()
+        digest, packed = content[:DIGEST], content[DIGEST:]
+        if hashlib.sha256(packed).digest() != digest:
+            raise OSError(f"{name} is damaged")
+        return pickle.loads(packed)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -56,7 +71,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """The compiled kernel, or None."""
         try:
             return super().load_overload(signature, context)
-        except _DAMAGED:
+        except Exception:  # noqa: BLE001  # whatever is wrong with it, it is compiled again
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:

@@ -53,3 +53,15 @@ def test_many_or_continuous_variables_have_no_end_but_patience(monkeypatch, tabl
     )
     cs.search(table, search=cs.HillClimb(restarts=2))
     assert found == [np.inf]
+
+
+def test_a_function_of_the_user_is_not_asked_about_all_families(monkeypatch):
+    found = []
+    monkeypatch.setattr(
+        hill_climb,
+        "best_possible",
+        lambda task, scores: found.append(best_possible(task, scores)) or found[0],
+    )
+    score = cs.CustomScore(lambda counts: float(counts.values.max()))
+    cs.search(_table(4), score=score, search=cs.HillClimb(restarts=1))
+    assert found == [np.inf]

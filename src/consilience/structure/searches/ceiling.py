@@ -11,9 +11,8 @@ import math
 
 import numpy as np
 
-from consilience.data.variable import Schema
-from consilience.errors import TooDearError
 from consilience.kernels.lattice import best_of_sets, best_of_subsets
+from consilience.structure.scores.custom import CustomScore
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.task import Task
 
@@ -29,13 +28,10 @@ FEW_CELLS = 1 << 12
 def best_possible(task: Task, scores: LocalScores) -> float:
     """The score of the best graph, or infinity where finding it would take long."""
     p = len(scores.names)
-    if not (0 < p <= FEW and _is_small(scores.schema, scores.names)):
+    if task.clock.is_over() or not (0 < p <= FEW and _is_quick(task, scores)):
         return math.inf
     sets = [_legal_sets(task, scores, child) for child in range(p)]
-    try:
-        scores.learn((child, mask) for child, masks in enumerate(sets) for mask in masks)
-    except TooDearError:
-        return math.inf
+    scores.learn((child, mask) for child, masks in enumerate(sets) for mask in masks)
     of_child = np.full((p, 1 << p - 1), -np.inf)
     for child, masks in enumerate(sets):
         below = (1 << child) - 1
@@ -47,11 +43,17 @@ def best_possible(task: Task, scores: LocalScores) -> float:
     return float(best[-1])
 
 
-def _is_small(schema: Schema, names: tuple[str, ...]) -> bool:
-    variables = [schema[name] for name in names]
+def _is_quick(task: Task, scores: LocalScores) -> bool:
+    """Whether all families are soon judged: small tables, and a score that judges every family."""
+    if isinstance(task.score, CustomScore) or hasattr(task.score, "refusal"):
+        return False
+    variables = [scores.schema[name] for name in scores.names]
     if any(v.is_continuous for v in variables):
         return False
-    return math.prod(v.n_states for v in variables) <= FEW_CELLS
+    source = scores.schema.source
+    n_sources = source.n_states if source is not None and task.score.by_source else 1
+    n_cells = math.prod(v.n_states for v in variables)
+    return n_cells <= FEW_CELLS and 8 * n_cells * n_sources <= task.memory_limit
 
 
 def _legal_sets(task: Task, scores: LocalScores, child: int) -> list[int]:

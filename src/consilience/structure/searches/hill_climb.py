@@ -95,9 +95,8 @@ class HillClimb:
         trace: list[Step] = []
         stopped_by = "optimum"
         try:
-            enough = best_possible(task, scores) if self.restarts else -np.inf
             climber.place(start_of(self.start, task, scores))
-            self._climb_repeatedly(task, climber, trace, enough)
+            self._climb_repeatedly(task, climber, trace, scores)
             if task.clock.is_over():
                 stopped_by = "seconds"
         except KeyboardInterrupt:
@@ -106,11 +105,12 @@ class HillClimb:
         return task.result(scores, climber.best, trace=trace, stopped_by=stopped_by)
 
     def _climb_repeatedly(
-        self, task: Task, climber: _Climber, trace: list[Step], enough: float
+        self, task: Task, climber: _Climber, trace: list[Step], scores: LocalScores
     ) -> None:
         climber.climb(self.tabu)
         trace.append(climber.reached("first optimum"))
         in_vain, n_restarts = 0, 0
+        enough = best_possible(task, scores) if self.restarts else -np.inf
         while climber.best_score < enough - climber.tie and in_vain < self.restarts:
             if task.clock.is_over():
                 break
