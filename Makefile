@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
 
-.PHONY: demo test check docs coverage clean
+.PHONY: demo test test-lowest wheel check torture docs coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo

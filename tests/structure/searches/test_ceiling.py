@@ -62,6 +62,6 @@ def test_a_function_of_the_user_is_not_asked_about_all_families(monkeypatch):
         "best_possible",
         lambda task, scores: found.append(best_possible(task, scores)) or found[0],
     )
-    score = cs.CustomScore(lambda counts: float(counts.values.max()))
+    score = cs.scores.CustomScore(lambda counts: float(counts.values.max()))
     cs.search(_table(4), score=score, search=cs.HillClimb(restarts=1))
     assert found == [np.inf]
