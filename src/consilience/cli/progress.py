@@ -20,15 +20,16 @@ def watched(words: str) -> Iterator[Callable[[float | None, str], None]]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = screen(stderr=True)
+    if not console.is_terminal:  # an older rich ends with an empty line, even disabled
+        yield lambda _share, _reached: None
+        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as drawn:
+    with Progress(*columns, console=console, transient=True) as drawn:
         task = drawn.add_task(words, total=None)
 
         def tell(share: float | None, reached: str) -> None:
