@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from consilience.errors import DataError
 
 NEARNESS = [1e-3, 1e-5, 1e-7, 1e-8]
 DAG = cs.DAG([("x", "z"), ("y", "z")])
@@ -80,3 +81,54 @@ def test_gaps_that_leave_too_few_digits_are_told():
     columns["x"] = np.where(np.arange(100) > 95, np.nan, columns["x"])
     net = cs.fit(DAG, cs.read(columns), gaussian=cs.MLE(), gaps=cs.EM())
     assert any("few digits of the estimates are right" in note for note in net.record.notes)
+
+
+def scaled_columns(e, scale, n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    x, u, noise = rng.normal(size=(3, n))
+    return {"x": x * scale, "y": (x + e * u) * scale, "z": x + noise}
+
+
+@pytest.mark.parametrize("arcs", [[], [("x", "y")]])
+@pytest.mark.parametrize(
+    ("e", "scale", "size"),
+    [
+        (1e-6, 1e-150, "small"),
+        (1e-3, 1e-155, "small"),
+        (1e-3, 1e150, "large"),
+        (1e-6, 1e150, "large"),
+        (1e-6, 1e-120, "small"),
+        (1e-6, 1e120, "large"),
+    ],
+)
+def test_collinear_columns_beyond_fine_moments_are_refused_by_name(arcs, e, scale, size):
+    table = cs.read(scaled_columns(e, scale))
+    with pytest.raises(DataError, match=rf"the values of '[xy]' are too {size} .* by a constant"):
+        cs.fit(cs.DAG([*arcs, *DAG.arcs]), table, gaussian=cs.MLE())
+
+
+@pytest.mark.parametrize("unit", [1e-98, 1.0, 1e98])
+@pytest.mark.parametrize("scale", [1e-98, 1e98])
+@pytest.mark.parametrize("e", [0.0, 1e-6, 1e-3])
+def test_small_and_large_collinear_columns_have_the_regression_of_ordinary_ones(e, scale, unit):
+    expected = cs.fit(DAG, cs.read(scaled_columns(e, 1.0)), gaussian=cs.MLE())["z"]
+    columns = scaled_columns(e, scale)
+    found = cs.fit(DAG, cs.read(columns | {"z": columns["z"] * unit}), gaussian=cs.MLE())["z"]
+    assert float(found.sd) / unit == pytest.approx(float(expected.sd), rel=1e-9)
+    slopes = found.coefficients / unit * scale
+    np.testing.assert_allclose(slopes, expected.coefficients, rtol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_small_and_large_columns_that_lose_no_digits_are_fitted(scale):
+    net = cs.fit(DAG, cs.read(scaled_columns(0.5, scale)), gaussian=cs.MLE())
+    expected = cs.fit(DAG, cs.read(scaled_columns(0.5, 1.0)), gaussian=cs.MLE())
+    assert float(net["z"].sd) == pytest.approx(float(expected["z"].sd))
+
+
+def test_collinear_parents_of_different_scales_share_their_slopes():
+    a, b, noise = np.random.default_rng(0).normal(size=(3, 100))
+    columns = {"a": a, "c": a, "b": b * 1e20, "d": b * 1e20, "z": a + b + noise}
+    dag = cs.DAG([(parent, "z") for parent in "acbd"])
+    slopes = cs.fit(dag, cs.read(columns), gaussian=cs.MLE())["z"].coefficients
+    np.testing.assert_allclose(slopes[[0, 2]], slopes[[1, 3]], rtol=1e-9)

@@ -227,3 +227,20 @@ def test_a_duplicate_among_near_functions_shares_its_coefficient(e):
     assert named["copy"] + named["x"] == pytest.approx(slope_x, rel=1e-9)
     assert named["y"] == pytest.approx(slope_y, rel=1e-9)
     assert any(note.startswith("Constant or collinear parents") for note in net.record.notes)
+
+
+def test_scores_refuse_collinear_columns_that_are_too_small_or_large_for_fine_moments():
+    for scale, size in ((1e-150, "small"), (1e150, "large")):
+        columns = columns_of(1e-6)
+        columns |= {name: columns[name] * scale for name in "xy"}
+        with pytest.raises(DataError, match=f"the values of '[xy]' are too {size}"):
+            cs.node_scores(graph("z"), read(columns), cs.LogLikelihood())
+
+
+def test_a_small_column_of_its_own_does_not_disturb_collinear_ones():
+    columns = columns_of(1e-6)
+    small = np.random.default_rng(1).normal(size=200) * 1e-150
+    table = cs.read(columns | {"w": small})
+    dag = cs.DAG([("x", "z"), ("y", "z")], nodes=["w"])
+    found = cs.node_scores(dag, table, cs.LogLikelihood())["z"]
+    assert relative_error(found, fit_of(columns, "z").log_likelihood) < 1e-12

@@ -386,7 +386,7 @@ def _factorise(
         _slopes(factor, pivots, i, slopes)
         bound = square[one]
         for j in range(i):
-            bound += slopes[0, j] ** 2 * square[members[j]]
+            bound += (slopes[0, j] * math.sqrt(square[members[j]])) ** 2  # no overflow
         if ridge > 0.0:
             pivot = max(pivot, ridge)
         elif pivot <= ROUNDING * bound:

@@ -230,7 +230,8 @@ def _of_smallest_norm(slopes: Floats, null: Floats, scale: Floats) -> Floats:
 
     The rows of ``null`` are combinations of the parents that are zero.
     """
-    directions = (null * scale).T
+    directions = (null[null.any(axis=1)] * scale).T
+    directions /= np.maximum(np.linalg.norm(directions, axis=0), np.finfo(float).tiny)
     standardized = slopes * scale
     standardized -= directions @ np.linalg.lstsq(directions, standardized, rcond=None)[0]
     return np.divide(standardized, scale, out=np.zeros_like(slopes), where=scale > 0)

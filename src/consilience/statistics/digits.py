@@ -12,13 +12,20 @@ from dataclasses import replace
 from consilience.kernels.regressions import has_lost
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
+from consilience.statistics.scales import check_scales
 from consilience.statistics.together import Together
 
 __all__ = ["family_moments", "loses_digits"]
 
 
 def family_moments(engine: Engine, requests: Sequence[MomentRequest]) -> list[Moments]:
-    """The moments of families; the child is the last variable of each request."""
+    """The moments of families; the child is the last variable of each request.
+
+    Raises
+    ------
+    DataError
+        If digits are lost and a column is too small or too large for fine moments.
+    """
     if not requests:
         return []
     found = engine.gather(Together(tuple(requests)))
@@ -27,6 +34,8 @@ def family_moments(engine: Engine, requests: Sequence[MomentRequest]) -> list[Mo
         again = tuple(replace(requests[i], fine=True) for i in lost)
         fine = engine.gather(Together(again))
         for i, moments in zip(lost, fine, strict=True):
+            for level in _levels(moments):
+                check_scales(level)
             found[i] = moments
     return found
 
@@ -38,10 +47,14 @@ def loses_digits(moments: Moments) -> bool:
     """
     if moments.is_fine:
         return False
+    return any(map(_is_lost, _levels(moments)))
+
+
+def _levels(moments: Moments) -> list[Moments]:
+    """The moments by group, by joint state of all sources, and of all rows together."""
     pooled = moments if moments.source is None else moments.pooled()
     # The same object where there are no sources, or no states, to be put together.
-    levels = {id(one): one for one in (moments, pooled, pooled.without_states())}
-    return any(map(_is_lost, levels.values()))
+    return list({id(one): one for one in (moments, pooled, pooled.without_states())}.values())
 
 
 def _is_lost(moments: Moments) -> bool:

@@ -21,6 +21,7 @@ from consilience.kernels.regressions import list_toggles, misfits, regress
 from consilience.statistics.counts import parent_states_of
 from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
+from consilience.statistics.scales import check_scales
 
 __all__ = ["RegressionBatch", "Residuals"]
 
@@ -188,6 +189,8 @@ class RegressionBatch:
         ------
         PrecisionError
             If too few digits of the moments are left; fine moments would do.
+        DataError
+            If a column is too small or too large for the fine moments that are needed.
         """
         weight, mean, scatter, *rest = (array[0] for array in self.moments.arrays)
         shape = (len(scatter), len(self))
@@ -197,6 +200,7 @@ class RegressionBatch:
         if regress(weight, mean, scatter, *families, ridge, left, rank, log_det, lost):
             if not rest:
                 raise _lost(self.families[int(lost.any(axis=0).argmax())])
+            check_scales(self.moments, self._used(lost)[None])
             fine = weight, mean, scatter, rest[1]
             regress_finely(*fine, *families, ridge, lost, left, rank, log_det)
         return Residuals(left, rank, log_det)
@@ -220,10 +224,21 @@ class RegressionBatch:
         if not (rest and center_rest):
             misfits(total, center, scatter, mean, weight, *families, wanted, out)
             return out
+        used = self._used(wanted)
+        check_scales(moments, used[None])
+        check_scales(line, np.array([[used.any(axis=0)]]))
         around = float(line.weight[0, 0]), center, total, center_rest[0], center_rest[1]
         groups = weight, mean, scatter, rest[0], rest[1]
         misfits_finely(*around, *groups, *families, wanted, out)
         return out
+
+    def _used(self, wanted: Bools) -> Bools:
+        """The variables of the wanted families, shape (joint states, variables)."""
+        used = np.zeros((len(wanted), len(self.moments.names)), bool)
+        for f in np.flatnonzero(wanted.any(axis=0)):
+            members = [self.children[f], *self.parents[self.starts[f] : self.starts[f + 1]]]
+            used[:, members] |= wanted[:, [f]]
+        return used
 
     def __len__(self) -> int:
         return len(self.children)
