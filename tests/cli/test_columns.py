@@ -35,6 +35,20 @@ def test_a_misspelt_column_is_an_error_that_names_it(model, tmp_path, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_a_column_of_another_case_is_named_and_can_be_passed_over(model, tmp_path, command):
+    rows = write(tmp_path, "rows.csv", ROWS.replace("cough", "COUGH"))
+    text = refused(command, model, rows, *COMMANDS[command])
+    assert "Is it 'COUGH'?" in text
+    assert "--partial" in text
+    passed(command, model, rows, *COMMANDS[command], "--partial")
+
+
+def test_a_misspelt_target_is_named(model, tmp_path):
+    rows = write(tmp_path, "rows.csv", ROWS.replace("sex", "Sex"))
+    assert "Is it 'Sex'?" in refused("predict", model, rows, "--target", "sex")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_columns_that_were_not_recorded_are_allowed_if_that_is_said(model, tmp_path, command):
     rows = write(tmp_path, "rows.csv", "cough,sex,shoe\nno,F,1\nyes,M,2\n")
     assert "no column 'smoker'" in refused(command, model, rows, *COMMANDS[command])

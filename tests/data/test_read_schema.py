@@ -148,7 +148,12 @@ def test_what_must_map_columns_is_refused_if_it_does_not(argument, given):
 
 @pytest.mark.parametrize(
     ("known", "found"),
-    [("smoker", "smokre"), ("blood_pressure", "Blood Pressure"), ("disease", "diseases")],
+    [
+        ("smoker", "smokre"),
+        ("blood_pressure", "Blood Pressure"),
+        ("disease", "diseases"),
+        ("x1", "X_1"),
+    ],
 )
 def test_a_misspelt_column_is_not_taken_for_one_never_recorded(known, found):
     variables = {name: Variable(name, ("a", "b")) for name in (known, "y")}
@@ -159,7 +164,15 @@ def test_a_misspelt_column_is_not_taken_for_one_never_recorded(known, found):
 
 @pytest.mark.parametrize(
     ("known", "found"),
-    [("x1", "x2"), ("left_a", "left_b"), ("weight", "height"), ("age", "stage"), ("sex", "six")],
+    [
+        ("x1", "x2"),
+        ("x1_1", "x11"),
+        ("ER+", "ER-"),
+        ("left_a", "left_b"),
+        ("weight", "height"),
+        ("age", "stage"),
+        ("sex", "six"),
+    ],
 )
 def test_a_column_of_another_name_is_another_column(known, found):
     variables = {name: Variable(name, ("a", "b")) for name in (known, "y")}
@@ -171,3 +184,9 @@ def test_a_column_may_look_like_another_if_both_are_there():
     variables = {name: Variable(name, ("a", "b")) for name in ("smoker", "y")}
     table = read({"smoker": ["a"], "smokers": ["z"], "y": ["b"]}, schema=variables)
     assert table.columns["smoker"].tolist() == [0]
+
+
+def test_a_column_may_look_like_one_that_lacks_if_that_is_said():
+    variables = {name: Variable(name, ("a", "b")) for name in ("x", "y")}
+    table = read({"X": ["z"], "y": ["b"]}, schema=variables, partial=True)
+    assert table.columns["x"].tolist() == [-1]

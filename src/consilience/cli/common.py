@@ -6,7 +6,6 @@ else is a bug and shows its traceback.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import math
 import os
@@ -220,16 +219,21 @@ def parts(paths: Sequence[str], source: str | None) -> Any:
 def check_columns(
     net: cs.Network, paths: Sequence[str], not_needed: Sequence[str | None], *, partial: bool
 ) -> None:
-    """Refuse a file that lacks the column of a node, unless that is said to be right."""
+    """Refuse a file that lacks the column of a node, unless that is said to be right.
+
+    Columns that are not needed may lack, but not be misspelt.
+    """
     from consilience.data.paths import column_names
+    from consilience.data.spelling import misspelt
 
     for path in () if partial else paths:
         names = column_names(Path(path))
-        lacking = [n for n in net.variables if n not in (*names, net.source, *not_needed)]
+        others = [name for name in names if name not in (*net.variables, *not_needed)]
+        absent = [name for name in net.variables if name not in (*names, net.source)]
+        lacking = [n for n in absent if n not in not_needed or misspelt(n, others) is not None]
         if lacking:
-            others = [name for name in names if name not in net.variables]
-            near = difflib.get_close_matches(lacking[0], others, n=1)
-            hint = f" Is it {near[0]!r}?" if near else ""
+            near = misspelt(lacking[0], others)
+            hint = "" if near is None else f" Is it {near!r}?"
             rest = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
             raise Refusal(
                 f"{path} has no column {lacking[0]!r}{rest}, which is a node of the model.{hint} "

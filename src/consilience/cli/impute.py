@@ -97,7 +97,10 @@ def impute(
 
 
 def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]) -> cs.Table:
-    """The rows as variables of the network, with their sources if the file has them."""
+    """The rows as variables of the network, with their sources if the file has them.
+
+    Which columns may lack has been checked.
+    """
     import consilience as cs
     from consilience.data.paths import column_names
 
@@ -112,9 +115,11 @@ def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ..
         raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
     named = source or net.source
     if named is None or (source is None and named not in columns):
-        return cs.read(path, schema=others, missing=missing)
+        return cs.read(path, schema=others, missing=missing, partial=True)
     known = cs.Variable(named, net.variables[str(net.source)].states)
-    table = cs.read(path, schema=cs.Schema(others, known), source=named, missing=missing)
+    table = cs.read(
+        path, schema=cs.Schema(others, known), source=named, missing=missing, partial=True
+    )
     schema = cs.Schema(table.variables, cs.Variable(str(net.source), table.sources))
     return cs.Table(schema, table.columns, table.source_codes, table.weights, table.origins)
 

@@ -108,7 +108,7 @@ def _read(
     """The rows as variables of the network, and the sources it does not know with their rows.
 
     The source is one of the variables; it stands in the column of its name or in that of
-    ``source``.
+    ``source``. Which columns may lack has been checked.
     """
     import consilience as cs
     from consilience.data.known import read_known
@@ -118,13 +118,15 @@ def _read(
     if net.source is None:
         if source is not None:
             raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
-        return cs.read(path, schema=net.variables, missing=missing), {}
+        return cs.read(path, schema=net.variables, missing=missing, partial=True), {}
     node = net.variables[net.source]
     others = {name: v for name, v in net.variables.items() if name != node.name}
     if source in others:
         raise Refusal(f"--source {source!r} is another node; the source is {net.source!r}.")
     known = None if source is None else cs.Variable(source, node.states)
-    table = cs.read(path, schema=cs.Schema(others, known), source=source, missing=missing)
+    table = cs.read(
+        path, schema=cs.Schema(others, known), source=source, missing=missing, partial=True
+    )
     if source is None:
         stand_ins = {node.name: NEW_SOURCE} if NEW_SOURCE in node.discrete_states else {}
         beside, found = read_known(path, {node.name: node}, missing=missing, stand_ins=stand_ins)

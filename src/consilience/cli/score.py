@@ -88,6 +88,7 @@ def score(
         weight=weight,
         missing=markers(missing),
         schema=net.variables,
+        partial=True,  # what may lack has been checked
     )
     if not table.total_weight:
         raise Refusal("there are no rows to score.")

@@ -34,6 +34,7 @@ def read(
     missing: Iterable[Any] = USUAL_MARKERS,
     discretize: Mapping[str, Discretizer] | None = None,
     schema: Schema | Mapping[str, Variable] | None = None,
+    partial: bool = False,
 ) -> Table:
     """A table from files, data frames or columns of one or many sources.
 
@@ -76,6 +77,8 @@ def read(
         read (an error if one is likely a misspelt name of one that lacks), and a value that is none
         of the states is an error. A variable with cut points takes
         numbers as well as its own states. Sources known to the schema come first.
+    partial
+        Whether columns of the schema may lack even if others have names much like theirs.
 
     Returns
     -------
@@ -122,6 +125,7 @@ def read(
         missing=missing,
         discretize=discretize,
         schema=schema,
+        partial=partial,
     )
     parts = parts_of(data, request.wanted)
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))

@@ -32,6 +32,7 @@ class ReadRequest:
     discretize: Mapping[str, Discretizer]
     markers: Markers
     schema: Schema | None
+    partial: bool
 
     @classmethod
     def of(
@@ -46,6 +47,7 @@ class ReadRequest:
         missing: Iterable[Any],
         discretize: Mapping[str, Discretizer] | None,
         schema: Schema | Mapping[str, Variable] | None,
+        partial: bool,
     ) -> ReadRequest:
         """The request, or the error for arguments that contradict each other."""
         check_choices({} if discretize is None else discretize)
@@ -59,6 +61,7 @@ class ReadRequest:
             discretize=discretize or {},
             markers=Markers.of(_listed("missing", missing)),
             schema=_schema(schema, source),
+            partial=partial,
         )
         request._check_kinds()
         return request
@@ -113,7 +116,7 @@ class ReadRequest:
         known = existing if self.schema is None else self.schema.variables
         chosen = tuple(known) if self.columns is None else self.columns
         _check.known("column", chosen, known)
-        if self.schema is not None:
+        if self.schema is not None and not self.partial:
             self._check_spelling(chosen, existing, source)
         variables = tuple(name for name in chosen if name not in (source, self.weight))
         if "" in variables:
@@ -134,8 +137,8 @@ class ReadRequest:
             if found is not None:
                 raise DataError(
                     f"the data have no column {name!r} but one named {found!r}, which is not in "
-                    f"the schema. Name it {name!r} if that is what it is, otherwise name it so "
-                    "that the two cannot be confused, or leave it out.",
+                    f"the schema. Name it {name!r} if that is what it is, otherwise say "
+                    "with partial=True that the data need not have all columns.",
                     column=found,
                     variable=name,
                 )

@@ -2,8 +2,9 @@
 
 Two names are taken for one if they differ in case, spaces and signs alone, or in one letter (too
 many, too few, another, or two swapped) after the first of one word of at least five letters. Names
-that differ in a digit, in a short word (``left_a`` and ``left_b``) or in how a word begins
-(``weight`` and ``height``) are names of different things.
+that differ in a digit or in what stands between two (``x1_1`` and ``x11``), in a plus or minus that
+ends a word (``ER+`` and ``ER-``), in a short word (``left_a`` and ``left_b``) or in how a word
+begins (``weight`` and ``height``) are names of different things.
 """
 
 from __future__ import annotations
@@ -28,14 +29,18 @@ def misspelt(name: str, among: Iterable[str]) -> str | None:
 
 
 def _words(name: str) -> list[str]:
-    return [word for word in re.split(r"[\W_]+", name.casefold()) if word]
+    return re.findall(r"[^\W_]+(?:[+-]+(?![^\W_]))?", name.casefold())
 
 
 def _is_alike(one: list[str], two: list[str]) -> bool:
-    if "".join(one) == "".join(two):
+    if _joined(one) == _joined(two):
         return bool(one)
     differing = [(a, b) for a, b in zip(one, two, strict=False) if a != b]
     return len(one) == len(two) and len(differing) == 1 and _is_one_letter_off(*differing[0])
+
+
+def _joined(words: list[str]) -> str:
+    return re.sub(r"(?<!\d) | (?!\d)", "", " ".join(words))
 
 
 def _is_one_letter_off(one: str, two: str) -> bool:
