@@ -43,6 +43,9 @@ class FrozenMap(Mapping[K, V]):
     def items(self) -> ItemsView[K, V]:
         return self._items.items()
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
     def __repr__(self) -> str:
         return repr(self._items)
 

@@ -154,3 +154,20 @@ def test_a_prior_of_the_base_that_does_not_fit_is_refused(alpha0, error, message
     rows = cs.read({"p": ["a", "b"], "x": ["y", "n"]})
     with pytest.raises(error, match=message):
         cs.fit(cs.DAG([("p", "x")]), rows, cs.HDS(alpha0=alpha0))
+
+
+def test_equal_priors_by_state_have_one_hash():
+    one, other = (cs.HDS(alpha0={"x": numbers}) for numbers in ([1.5, 0.5], (1.5, 0.5)))
+    assert len({one, other}) == 1
+
+
+@pytest.mark.parametrize("alpha0", [{"y": [1e-120, 1.0]}, {"y": [1.0, 1e120]}, 1e-120])
+def test_a_prior_that_a_file_could_not_hold_is_refused(alpha0):
+    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100"):
+        cs.HDS(alpha0=alpha0)
+
+
+@pytest.mark.parametrize("numbers", ["ab", [[1.0, 2.0]], 1.0, {"a": 1.0}])
+def test_a_prior_by_state_is_a_list_of_numbers(numbers):
+    with pytest.raises(InputError, match="alpha0 of 'y' must be a list of numbers"):
+        cs.HDS(alpha0={"y": numbers})

@@ -49,6 +49,8 @@ __all__ = ["HDMCS", "HDMJS", "HDS", "HierarchicalPosterior"]
 N_DRAWS = 4000
 """Draws behind an interval; the ends of a 95 % interval move by about 2 % of its length."""
 
+LEAST, MOST = 1e-100, 1e100  # what a number of the base's prior may be, as in files
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchicalPosterior:
@@ -308,15 +310,30 @@ def _with_posterior(
 
 def _numbers(node: str, numbers: Sequence[float]) -> tuple[float, ...]:
     """The prior of a node's base, checked."""
-    each = np.asarray(numbers, object).ravel().tolist()
-    for number in each:
-        _check.positive(f"HDS: for {node!r}", alpha0=number)
+    each = None if isinstance(numbers, str | bytes) else np.asarray(numbers, object)
+    if each is None or each.ndim != 1:
+        raise InputError(
+            f"HDS: alpha0 of {node!r} must be a list of numbers, one for each state, "
+            f"got {numbers!r}.",
+            parameter="alpha0",
+        )
+    for number in each.tolist():
+        _check_alpha0(f"HDS: for {node!r}", number)
     return tuple(map(float, each))
+
+
+def _check_alpha0(owner: str, alpha0: float) -> None:
+    _check.positive(owner, alpha0=alpha0)
+    if not LEAST <= alpha0 <= MOST:
+        raise InputError(
+            f"{owner}: alpha0 must lie between {LEAST:g} and {MOST:g}, got {alpha0!r}.",
+            parameter="alpha0",
+        )
 
 
 def _check_choice(owner: str, s: Strength, alpha0: float, pseudo_count: float) -> None:
     check_strength(owner, s)
-    _check.positive(owner, alpha0=alpha0)
+    _check_alpha0(owner, alpha0)
     _check.non_negative(owner, pseudo_count=pseudo_count)
 
 
