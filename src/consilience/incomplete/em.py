@@ -16,7 +16,7 @@ Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,6 +54,7 @@ from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
 from consilience.parameters.story import Statistics, Told
 from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.moments import Moments
 from consilience.structure.searches.task import Progress
 
 __all__ = ["EM", "Convergence", "climb_rows", "em", "refuse_logistic"]
@@ -273,7 +274,7 @@ class _Run:
             self.n_starts,
         )
         best = max(climbs, key=lambda one: one.objective[-1])
-        told = self._told(best, len(climbs), seen)
+        told = self._told(best, len(climbs), step.statistics(best.expected).moments)
         expected, chosen = best.expected, self.task.chosen
         if task is not plain:
             rounds, tables = self._rounds(plain, step, space, best, net)
@@ -310,11 +311,10 @@ class _Run:
         )
         return rounds, task.chosen["table"]
 
-    def _told(self, best: Climb, n_starts: int, seen: Statistics) -> Told:
-        notes = _told(self.choice, best, n_starts, seen, self.hidden)
-        return replace(
-            notes, notes=(*(notes.notes or ()), *_alone_in_a_source(self.task, self.table))
-        )
+    def _told(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> Told:
+        told = _told(self.choice, best, n_starts, self.seen, self.hidden)
+        more = _on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
+        return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))
 
     def _template(self, task: FitTask) -> Network:
         """A network of the graph: the one to start from if it has the same order of parents."""
@@ -430,6 +430,19 @@ def _is_only_hidden(seen: Statistics, hidden: Collection[str]) -> bool:
     return not any(n > 0 and not set(names) & set(hidden) for names, n in families)
 
 
+def _on_falls(n_falls: int, expected: Sequence[Moments]) -> list[str]:
+    """A note on steps that made the objective fall, and why if that is known."""
+    if not n_falls:
+        return []
+    borrowed = any((one.pooled().weight <= len(one.names)).any() for one in expected)
+    why = (
+        "because states with too few rows for a regression of their own borrowed that of all states"
+        if borrowed
+        else "so it may end a little below the highest point"
+    )
+    return [f"The objective of EM fell in {n_falls} step{'s' * (n_falls > 1)}, {why}."]
+
+
 def _told(
     choice: EM, best: Climb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
 ) -> Told:
@@ -450,11 +463,6 @@ def _told(
         notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")
     elif best.stopped_by == "interrupt":
         notes.append(f"EM was interrupted after {steps} steps.")
-    if best.n_falls:
-        notes.append(
-            f"The objective of EM fell in {best.n_falls} steps, because states with too few rows "
-            "for a regression of their own borrowed that of all states."
-        )
     starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
     notes.append(f"EM took {steps} steps{starts}.")
     return Told(f"{choice!r} with {{}}", tuple(notes))
