@@ -89,6 +89,26 @@ def test_a_missing_folder_is_told_with_the_file(tmp_path, name):
         WRITERS[name](tmp_path / "none" / name)
 
 
+def test_a_name_that_ends_as_a_folder_does_is_no_file(tmp_path):
+    with pytest.raises(WriteError, match="folder"):
+        cs.save(network(), f"{tmp_path / 'new.json'}/")
+    assert only(tmp_path) == []
+
+
+def test_a_link_into_a_folder_that_is_not_there_names_that_folder(tmp_path):
+    (tmp_path / "d.json").symlink_to(Path("nowhere", "x.json"))
+    with pytest.raises(MissingFileError, match=r"no folder '.*nowhere'"):
+        cs.save(network(), tmp_path / "d.json")
+
+
+def test_the_draft_of_a_private_file_is_private(tmp_path):
+    file = tmp_path / "text"
+    file.touch(mode=0o600)
+    with _write.written(file):
+        (draft,) = tmp_path.glob(".*.part")
+        assert draft.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_link_to_itself_cannot_be_written(tmp_path):
     link = tmp_path / "loop.json"
     link.symlink_to(link)

@@ -3,8 +3,9 @@
 The content goes to a draft beside the file, which takes the file's place when everything is on
 disk. A writer that fails, or is killed, leaves the old file as it was; only a killed one leaves its
 draft, ``.*.part``. A file keeps its mode and, as far as the system lets it, its owner; a symbolic
-link stays and the file it names is written; a new file has the mode of the umask. What is no file,
-such as ``/dev/stdout``, is written as it is.
+link stays and the file it names is written; a new file has the mode of the umask. The draft of a
+file that is there can be read by its writer alone. What is no file, such as ``/dev/stdout``, is
+written as it is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from uuid import uuid4
 from consilience.errors import MissingFileError, ModelError, WriteError
 
 __all__ = ["check_target", "encoded", "told", "write_text", "written"]
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+_SEPARATORS = tuple(one for one in (os.sep, os.altsep) if one)
 
 
 @contextmanager
@@ -43,7 +47,7 @@ def written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         old = target.stat() if target.exists() else None
         draft = target.with_name(f".{uuid4().hex}.part")
         try:
-            with draft.open("xb") as stream:
+            with _opened(draft, 0o666 if old is None else 0o600) as stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())  # some disks say only now that they are full
@@ -71,12 +75,15 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             raise _unwritable(path, "it is a folder", errno.EISDIR)
         if file.exists() and not file.is_file():
             return file  # a device or a pipe, which may have no path of its own
+        if os.fspath(path).endswith(_SEPARATORS):
+            raise _unwritable(path, "a name that ends so is that of a folder", errno.EISDIR)
         target = Path(os.path.realpath(file))
         if target.is_symlink():
             raise _unwritable(path, "it is a link that leads nowhere", errno.ELOOP)
         if not target.parent.is_dir():
+            folder = target.parent if file.is_symlink() else file.parent
             raise MissingFileError(
-                f"{os.fspath(path)!r} cannot be written: there is no folder {str(file.parent)!r}.",
+                f"{os.fspath(path)!r} cannot be written: there is no folder {str(folder)!r}.",
                 file=os.fspath(path),
             )
         for needed in (target.parent, target):
@@ -107,6 +114,10 @@ def encoded(text: str, file: str) -> bytes:
             "be written.",
             file=file,
         ) from problem
+
+
+def _opened(draft: Path, mode: int) -> BinaryIO:
+    return os.fdopen(os.open(draft, _NEW, mode), "wb")
 
 
 def _take_over(draft: Path, old: os.stat_result) -> None:
