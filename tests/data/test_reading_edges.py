@@ -12,8 +12,13 @@ import pyarrow.parquet as arrow_parquet
 import pytest
 
 import consilience as cs
-from consilience.data.packed import NEVER_TOO_LARGE
-from consilience.errors import ConsilienceError, DataError, FormatError, MissingFileError
+from consilience.errors import (
+    ConsilienceError,
+    DataError,
+    FormatError,
+    MemoryLimitError,
+    MissingFileError,
+)
 
 LABELS = ["a", "?", "", "NA", "b", "None", "nan", "-9", "-9.0"]
 
@@ -164,14 +169,28 @@ def test_nothing_cannot_be_declared_a_state(nothing):
 
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "net.json.gz", "net.bif.gz"])
-def test_a_file_that_unfolds_beyond_measure_is_refused(tmp_path, name):
+def test_a_file_that_unfolds_beyond_measure_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("consilience.data.paths.UNPACKED_LIMIT", 2**22)
+    monkeypatch.setattr("consilience.files.registry.TEXT_LIMIT", 2**22)
     path = tmp_path / name
     with gzip.open(path, "wb") as stream:
         stream.write(b"x\n")
-        for _ in range(NEVER_TOO_LARGE // 2**20 + 1):
+        for _ in range(100):
             stream.write(b" " * 2**20)
-    with pytest.raises(FormatError, match=f"{name}.*unfolds to more than"):
+    with pytest.raises(MemoryLimitError, match=f"unpacked text of {name}") as caught:
         (cs.read if "csv" in name else cs.load)(path)
+    assert caught.value.culprits["needed"] <= 2**22 + 2**20  # the rest was not unpacked
+
+
+def test_a_packed_file_of_equal_rows_is_read_however_far_it_unfolds(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    rows = b"some_long_text_that_is_the_same_in_all_rows_of_the_file\n" * 2**10
+    with gzip.open(path, "wb") as stream:
+        stream.write(b"x\n")
+        for _ in range(1200):  # 67 MB
+            stream.write(rows)
+    assert path.stat().st_size * 200 < 2**26
+    assert cs.read(path).n_rows == 1200 * 2**10
 
 
 def test_a_packed_file_that_unfolds_as_text_does_is_read(tmp_path):

@@ -36,6 +36,11 @@ __all__ = ["EXTENSIONS", "column_names", "has_known_extension", "read_path"]
 
 EXTENSIONS = (".csv", ".csv.gz", ".parquet")
 
+UNPACKED_LIMIT = 2**33
+"""Bytes that a packed csv file may unfold to."""
+
+_UNPACK_FIRST = "Unpack it first (gunzip), if it is to be trusted, and read the unpacked file."
+
 _Bytes: TypeAlias = bytes | mmap.mmap
 
 _BLOCK = 1 << 23
@@ -170,7 +175,7 @@ def _parse(path: Path, content: _Bytes, names: list[str]) -> Any:
 def _content(path: Path) -> _Bytes:
     if path.name.lower().endswith(".gz"):
         try:
-            return unpack(path)
+            return unpack(path, UNPACKED_LIMIT, _UNPACK_FIRST)
         except (gzip.BadGzipFile, EOFError, zlib.error) as damage:
             raise FormatError(
                 f"file {str(path)!r} cannot be unpacked: {damage}.", file=str(path)

@@ -96,6 +96,8 @@ def read(
         A column that the data do not have.
     MissingFileError
         A file that is not there.
+    MemoryLimitError
+        A packed file that unfolds to more than 8 GiB.
 
     Notes
     -----

@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
         If there is no such file.
     FormatError
         If the extension is unknown or the text cannot be understood; the message names file and
-        line. If a packed file unfolds to over 64 MiB and over 200 times its size.
+        line.
     UnknownNameError
         If ``source`` is not a node.
     MemoryLimitError
@@ -128,7 +128,7 @@ def _unpacked(file: Path) -> bytes:
         _check.memory(f"the text of {file.name}", n_bytes, TEXT_LIMIT, "Split it.")
         return file.read_bytes()
     try:
-        return unpack(file, TEXT_LIMIT)
+        return unpack(file, TEXT_LIMIT, "Split it.")
     except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
         raise fault(file.name, None, f"not a gzip file, or a broken one ({problem}).") from problem
 
