@@ -234,7 +234,7 @@ def test_scores_refuse_collinear_columns_that_are_too_small_or_large_for_fine_mo
         columns = columns_of(1e-6)
         columns |= {name: columns[name] * scale for name in "xy"}
         with pytest.raises(DataError, match=f"the values of '[xy]' are too {size}"):
-            cs.node_scores(graph("z"), read(columns), cs.LogLikelihood())
+            cs.node_scores(graph("z"), read(columns), cs.scores.LogLikelihood())
 
 
 def test_a_small_column_of_its_own_does_not_disturb_collinear_ones():
@@ -242,5 +242,5 @@ def test_a_small_column_of_its_own_does_not_disturb_collinear_ones():
     small = np.random.default_rng(1).normal(size=200) * 1e-150
     table = cs.read(columns | {"w": small})
     dag = cs.DAG([("x", "z"), ("y", "z")], nodes=["w"])
-    found = cs.node_scores(dag, table, cs.LogLikelihood())["z"]
+    found = cs.node_scores(dag, table, cs.scores.LogLikelihood())["z"]
     assert relative_error(found, fit_of(columns, "z").log_likelihood) < 1e-12
