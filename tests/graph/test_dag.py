@@ -41,7 +41,11 @@ def test_equality_and_hash_forget_the_order():
     ("arcs", "nodes", "message"),
     [
         ([("a", "b"), ("b", "a")], (), "the arcs close a cycle: 'a' -> 'b' -> 'a'."),
-        ([("x", "c"), ("c", "b"), ("b", "x")], "c", "nodes must be several names"),
+        (
+            [("x", "c"), ("c", "b"), ("b", "x")],
+            "c",
+            "a list of names, such as ['c'], got the text 'c'",
+        ),
         ([("a", "b"), ("a", "b")], (), "the arc 'a' -> 'b' stands twice"),
         ([("a", "a")], (), "the arc 'a' -> 'a' joins a node to itself"),
         ([("a", 1)], (), "must be names (text that is not empty), got ('a', 1)"),

@@ -171,3 +171,9 @@ def test_a_prior_that_a_file_could_not_hold_is_refused(alpha0):
 def test_a_prior_by_state_is_a_list_of_numbers(numbers):
     with pytest.raises(InputError, match="alpha0 of 'y' must be a list of numbers"):
         cs.HDS(alpha0={"y": numbers})
+
+
+def test_a_table_without_rows_asks_for_an_estimator_with_a_prior():
+    empty = cs.read({"x": ["y", "n"]}).take(slice(0, 0))
+    with pytest.raises(DataError, match=r"choose an estimator with a prior, such as cs\.HDC"):
+        cs.fit(cs.DAG([], nodes=["x"]), empty)

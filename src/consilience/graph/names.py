@@ -16,7 +16,10 @@ Arc = tuple[str, str]
 def unique_names(nodes: Iterable[Any]) -> tuple[str, ...]:
     """The nodes as a tuple, refused unless they are different texts."""
     if isinstance(nodes, str):
-        raise GraphError(f"nodes must be several names, got the text {nodes!r}.", nodes=nodes)
+        raise GraphError(
+            f"nodes must be a list of names, such as [{nodes!r}], got the text {nodes!r}.",
+            nodes=nodes,
+        )
     seen: dict[str, None] = {}
     for name in nodes:
         if not isinstance(name, str) or not name:

@@ -104,9 +104,8 @@ class FitTask:
         n_rows = [*(c.n_rows.sum() for c in found.counts), *(m.n_rows.sum() for m in found.moments)]
         if not self.needs_no_rows and (not n_rows or float(n_rows[0]) == 0):
             raise DataError(
-                "a network cannot be fitted to a table without rows. The prior of discrete nodes "
-                "is told if it is chosen: cs.HDC(), cs.HDS(), cs.HDMCS(), cs.HDMJS() or "
-                "cs.Dirichlet()."
+                "a network cannot be fitted to a table without rows. For discrete nodes, choose an "
+                "estimator with a prior, such as cs.HDC()."
             )
         return found
 
