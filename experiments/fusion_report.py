@@ -257,9 +257,9 @@ def _variants(rows: Sequence[Row], path: Path) -> None:
 
 def votes_of_a_seed(fused: cs.fusion.Fusion, true: cs.DAG, results: Path) -> None:
     """The paper's Figures 2 and 3 for one seed, and the matrix of votes."""
-    cs.plot(fused, truth=true).savefig(results / "sources.png", dpi=110)
-    cs.plot(fused, "thresholds", truth=true, order=cs.fusion.RowByRow()).savefig(
-        results / "fused.png", dpi=110
-    )
+    sources = np.ravel(cs.plot(fused, truth=true))
+    sources[0].figure.savefig(results / "sources.png", dpi=110)
+    levels = np.ravel(cs.plot(fused, "thresholds", truth=true, order=cs.fusion.RowByRow()))
+    levels[0].figure.savefig(results / "fused.png", dpi=110)
     cs.plot(fused, "votes").figure.savefig(results / "votes.png", dpi=110)
     plt.close("all")

@@ -277,7 +277,7 @@ def test_fractional_weights_are_not_taken_for_gaps():
 
 
 def test_a_class_in_place_of_a_choice_is_told_choices_of_its_kind():
-    with pytest.raises(InputError, match=r"gaussian must be .*cs\.NormalInverseGamma\(\)"):
+    with pytest.raises(InputError, match=r"gaussian must be .*estimators\.NormalInverseGamma\(\)"):
         cs.fit(DAG, read(rows_of()), gaussian=cs.estimators.NormalInverseGamma)
 
 

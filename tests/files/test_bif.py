@@ -8,8 +8,8 @@ from file_networks import assert_same, family, networks
 from hypothesis import given, settings
 
 from consilience.errors import FormatError, MemoryLimitError
+from consilience.files import sweep
 from consilience.files.bif import parse, write
-from consilience.files.sweep import sweep
 
 HEAD = """network unknown {
 }

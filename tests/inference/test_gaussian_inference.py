@@ -17,6 +17,7 @@ from consilience.errors import (
     InputError,
     MemoryLimitError,
 )
+from consilience.inference.queries import query
 
 
 def gaussian(seed: int, *, p_zero: float = 0.0) -> tuple[cs.Network, np.random.Generator]:
@@ -201,9 +202,7 @@ def test_a_query_in_a_long_chain_leaves_out_what_cannot_matter():
         + [cs.LinearGaussian(b, (a,), 0.0, [0.9], 1.0) for a, b in pairwise(variables)]
     )
     limit = 10_000  # the dense covariance would take 18 MB
-    belief = cs.inference.query(
-        net, "x701", given={"x700": 2.0, "x702": 3.0}, by=cs.inference.Exact(limit)
-    )
+    belief = query(net, "x701", given={"x700": 2.0, "x702": 3.0}, by=cs.inference.Exact(limit))
     assert belief.mean == pytest.approx((0.9 * 2 + 0.9 * 3) / (1 + 0.81))
 
 

@@ -8,6 +8,7 @@ import click
 
 from consilience.cli.common import screen, spoken
 from consilience.cli.outputs import check_outputs
+from consilience.cli.terminal import echo
 
 __all__ = ["demo"]
 
@@ -33,8 +34,8 @@ def demo(svg: Path | None, folder: Path | None) -> None:
         from consilience.demo.hospitals import save_hospitals
 
         names = save_hospitals(folder)
-        click.echo(f"written to {folder}: {', '.join(names)}")
-        click.echo(f"Try: consilience learn {folder / '*.csv'} --target disease -o model.json")
+        echo(f"written to {folder}: {', '.join(names)}")
+        echo(f"Try: consilience learn {folder / '*.csv'} --target disease -o model.json")
         return
     from consilience.demo.story import tell
 

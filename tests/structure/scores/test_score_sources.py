@@ -69,7 +69,7 @@ def test_what_compares_sources_cannot_be_applied_to_each(score):
 
 
 def test_a_prior_over_graphs_does_not_count_once_a_source():
-    with pytest.raises(ValueError, match=r"cs\.MAP\(cs\.PerSource\(score\), prior\)"):
+    with pytest.raises(ValueError, match=r"cs\.scores\.MAP\(cs\.scores\.PerSource\(score\), "):
         cs.scores.PerSource(cs.scores.MAP(cs.BDeu(), cs.scores.UniformPrior()))
 
 

@@ -9,8 +9,7 @@ from search_oracles import FIVE, FOUR, is_legal, random_rows, scores_of_all
 
 import consilience as cs
 from consilience.errors import InputError, MemoryLimitError, ModelError
-from consilience.structure.searches import set_scores, shortest_path
-from consilience.structure.searches.class_moves import families
+from consilience.structure.searches import families, set_scores, shortest_path
 
 SCORES = (
     cs.BIC(),
