@@ -34,8 +34,8 @@ import numpy as np
 from chain_report import PRIOR
 
 import consilience as cs
-from consilience.classify.calibration import calibrated_chain
-from consilience.parameters.sources import source_shares, with_new_source
+from consilience.classify.shrinking import calibrated_chain
+from consilience.parameters.source_node import source_shares, with_new_source
 
 STRENGTHS: dict[str, float | cs.PerState | cs.Gamma] = {
     "s=1": 1.0,

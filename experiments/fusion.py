@@ -41,10 +41,10 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.fusion.choosing import choose
 from consilience.fusion.parameters import parameters_of
-from consilience.fusion.tables import by_source, complete_rows, pooled_table
+from consilience.fusion.source_weights import weights_of
+from consilience.fusion.united_tables import by_source, complete_rows, pooled_table
 from consilience.fusion.voters import Voter, arc_gains
 from consilience.fusion.votes import count_votes
-from consilience.fusion.weighting import weights_of
 
 NAMES = tuple("ABCDEFG")
 TRUE = cs.DAG(

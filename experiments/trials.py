@@ -14,7 +14,7 @@ import numpy as np
 from preparation import Problem, prepared
 
 import consilience as cs
-from consilience.parameters.sources import with_new_source
+from consilience.parameters.source_node import with_new_source
 from consilience.statistics.counts import Counts
 
 __all__ = [

@@ -19,7 +19,7 @@ from studies import N_TEST, TRAINING, Study
 from trials import Row, fixed, shuffled, tables
 
 import consilience as cs
-from consilience.parameters.sources import by_source_table
+from consilience.parameters.source_node import by_source_table
 
 __all__ = ["ADVI"]
 

@@ -90,10 +90,6 @@ from consilience.incomplete.imputation import (
 from consilience.incomplete.structural_em import (
     StructuralEM as StructuralEM,
 )
-from consilience.inference.divergence import (
-    entropy as entropy,
-    kl_divergence as kl_divergence,
-)
 from consilience.inference.evidence import (
     Likelihood as Likelihood,
     Soft as Soft,
@@ -107,13 +103,17 @@ from consilience.inference.explanations import (
 from consilience.inference.queries import (
     log_probability as log_probability,
 )
-from consilience.latent.classes import (
+from consilience.inference.relative_entropy import (
+    entropy as entropy,
+    kl_divergence as kl_divergence,
+)
+from consilience.latent.class_models import (
     latent_classes as latent_classes,
 )
 from consilience.latent.influence import (
     influence as influence,
 )
-from consilience.latent.states import (
+from consilience.latent.number_of_states import (
     hidden_states as hidden_states,
 )
 from consilience.learning import (
@@ -188,7 +188,7 @@ from consilience.structure.scores.likelihood import (
     AIC as AIC,
     BIC as BIC,
 )
-from consilience.structure.scores.sources import (
+from consilience.structure.scores.source_scores import (
     BHD as BHD,
 )
 from consilience.structure.searches.exact import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from consilience.data.table import Table
 from consilience.discovery import node_scores
 from consilience.errors import InputError
-from consilience.graph.comparison import (
+from consilience.graph.arc_comparison import (
     FamilyDifference,
     GraphComparison,
     ScoreComparison,
@@ -17,7 +17,7 @@ from consilience.graph.dag import DAG
 from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
 from consilience.structure.scores.score import Score
-from consilience.structure.sources import default_score
+from consilience.structure.source_ways import default_score
 
 __all__ = ["compare_graphs"]
 

@@ -30,11 +30,11 @@ from consilience.statistics.strata import Strata
 from consilience.structure.columns import check_continuous, check_counts, check_spread, rows_used
 from consilience.structure.family_scores import family_scores, strata_of
 from consilience.structure.scores.score import Score, check_score, takes_gaps
-from consilience.structure.scores.sources import bounded
+from consilience.structure.scores.source_scores import bounded
 from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
-from consilience.structure.sources import default_score, note_on_sources, ways_of
+from consilience.structure.source_ways import default_score, note_on_sources, ways_of
 
 __all__ = ["learn", "node_scores", "score", "search"]
 

@@ -18,22 +18,22 @@ from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError
 from consilience.files.registry import FORMATS, load
 from consilience.fusion.choosing import Order, StrongestFirst, choose
-from consilience.fusion.learning import Opened, Task, forbidden_arcs, voters_of
+from consilience.fusion.fusion_record import Fusion
 from consilience.fusion.parameters import Merged, Pool, parameters_of
 from consilience.fusion.pools import LinearPool
-from consilience.fusion.record import Fusion
-from consilience.fusion.states import reordered
-from consilience.fusion.tables import (
+from consilience.fusion.source_graphs import Opened, Task, forbidden_arcs, voters_of
+from consilience.fusion.source_weights import EqualWeights, Weighting, weights_of
+from consilience.fusion.state_order import reordered
+from consilience.fusion.thresholds import BestScore, Majority, Rule
+from consilience.fusion.united_tables import (
     by_source,
     complete_rows,
     pooled_table,
     recoded,
     united_variables,
 )
-from consilience.fusion.thresholds import BestScore, Majority, Rule
 from consilience.fusion.voters import Voter
 from consilience.fusion.votes import ArcVotes, Ballots, Votes, count_votes
-from consilience.fusion.weighting import EqualWeights, Weighting, weights_of
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
 from consilience.network.network import Network

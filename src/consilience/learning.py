@@ -24,8 +24,8 @@ from consilience.incomplete.variational import VariationalBayes, variational
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
+from consilience.parameters.fit_record import ROUNDING, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
-from consilience.parameters.story import ROUNDING, Statistics
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Engine

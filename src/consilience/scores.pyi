@@ -38,7 +38,7 @@ from consilience.structure.scores.priors import (
     UniformPrior as UniformPrior,
     VariableSelection as VariableSelection,
 )
-from consilience.structure.scores.sources import (
+from consilience.structure.scores.source_scores import (
     BHD as BHD,
     PerSource as PerSource,
 )

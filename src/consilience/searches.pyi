@@ -1,4 +1,4 @@
-from consilience.graph.comparison import (
+from consilience.graph.arc_comparison import (
     GraphComparison as GraphComparison,
 )
 from consilience.graph.distance import (

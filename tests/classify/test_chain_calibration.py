@@ -8,10 +8,10 @@ import pytest
 from classifier_data import HOSPITALS, beliefs, patients, with_gaps
 
 import consilience as cs
-from consilience.classify import calibration
-from consilience.classify.calibration import Calibrated, calibrated_chain
+from consilience.classify import shrinking
 from consilience.classify.classifiers import NaiveBayesClassifier, TANClassifier
 from consilience.classify.left_out import GraphChains, LeftOut, Shrinking, shrunken_means
+from consilience.classify.shrinking import Calibrated, calibrated_chain
 from consilience.errors import DataError, InputError, UnknownNameError
 from consilience.parameters.chain import fitted_chains
 
@@ -173,7 +173,7 @@ def test_families_without_the_class_stay_as_they_were():
 
 
 def test_of_many_rows_a_sample_is_scored_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr(calibration, "MOST_ROWS", 40)
+    monkeypatch.setattr(shrinking, "MOST_ROWS", 40)
     table = table_of(patients(200))
     dag = cs.naive_bayes(table, "ill")
     first = calibrated_chain(dag, table, "ill", seed=1)

@@ -11,7 +11,7 @@ import consilience as cs
 from consilience.classify.cells import Cell, Part
 from consilience.classify.evaluation import CalibrationCurve
 from consilience.classify.results import CrossEvaluation
-from consilience.classify.sources import with_seen_sources
+from consilience.classify.seen_sources import with_seen_sources
 from consilience.classify.trial import Trial
 from consilience.errors import InputError, UnknownNameError
 

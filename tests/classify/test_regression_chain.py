@@ -8,10 +8,10 @@ import pytest
 from classifier_data import beliefs
 
 import consilience as cs
-from consilience.classify.calibration import calibrated_chain
 from consilience.classify.left_out import GraphChains, LeftOut, Shrinking, shrunken_means
 from consilience.classify.ranges import inside_others, ranges_of, within_ranges
 from consilience.classify.regression_chain import RegressionRows, fitted_regressions
+from consilience.classify.shrinking import calibrated_chain
 from consilience.parameters.chain import fitted_chains
 
 SHARES = [(0.0, 1.0), (0.5, 8.0), (1.0, 0.25)]

@@ -4,7 +4,7 @@ import pytest
 from file_networks import NASTY, names
 from hypothesis import given, strategies as st
 
-from consilience.files.names import decoded, encoded, is_identifier
+from consilience.files.identifiers import decoded, encoded, is_identifier
 
 
 @given(names())

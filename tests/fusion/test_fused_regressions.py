@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.data.table import Table
-from consilience.fusion.families import Wanted
+from consilience.fusion.family_answers import Wanted
 from consilience.fusion.opinions import opinions_of
 from consilience.fusion.voters import Voter
 

@@ -7,7 +7,7 @@ import pytest
 
 import consilience as cs
 from consilience.errors import DataError, InputError, ModelError, UnknownNameError
-from consilience.fusion.states import reordered
+from consilience.fusion.state_order import reordered
 
 ILL, TURNED = cs.Variable("ill", ("yes", "no")), cs.Variable("ill", ("no", "yes"))
 BP = cs.Variable("bp")

@@ -9,7 +9,7 @@ from fusion_cases import paper_sources
 import consilience as cs
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
-from consilience.fusion.tables import pooled_table
+from consilience.fusion.united_tables import pooled_table
 
 NET = cs.random_network(cs.DAG.parse("[a][b|a][c|b][d|b:c]"), n_states=2, seed=11)
 fuse = partial(cs.fuse, search=cs.HillClimb(restarts=0))

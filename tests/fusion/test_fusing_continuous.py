@@ -8,7 +8,7 @@ import consilience as cs
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.fusion.choosing import choose
-from consilience.fusion.tables import pooled_table
+from consilience.fusion.united_tables import pooled_table
 
 NORMAL = cs.DAG.parse("[x][y|x][z|x:y]")
 POOLS = [

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 import consilience as cs
 from consilience.data.variable import Variable
 from consilience.distributions import Categorical, LinearGaussian, Logistic
-from consilience.fusion.families import Opinion
+from consilience.fusion.family_answers import Opinion
 
 X, Z = Variable("x", ("a", "b", "c")), Variable("z", ("u", "v"))
 DOSE, EFFECT = Variable("dose"), Variable("effect")

@@ -6,7 +6,7 @@ from fusion_cases import votes_of
 
 import consilience as cs
 from consilience.fusion.choosing import choose
-from consilience.fusion.tables import pooled_table
+from consilience.fusion.united_tables import pooled_table
 
 ARC, NONE = cs.DAG([("a", "b")]), cs.DAG(nodes=["a", "b"])
 

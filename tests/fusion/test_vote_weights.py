@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from consilience.fusion.source_weights import weights_of
 from consilience.fusion.voters import Voter
-from consilience.fusion.weighting import weights_of
 
 NET = cs.random_network(cs.DAG.parse("[a][b|a][c|b]"), n_states=2, seed=1)
 OTHER = cs.random_network(cs.DAG.parse("[c][b|c][a|c]"), n_states=2, seed=8)

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from consilience.errors import GraphError
 from consilience.graph import CPDAG, DAG, Confusion, confusion, shd, shd_dags, v_structures
-from consilience.graph.comparison import arc_differences, compare
+from consilience.graph.arc_comparison import arc_differences, compare
 
 LEARNED = DAG.parse("[A][B|A][C|B:D][D][E|A]")
 OTHER = DAG.parse("[A][B|A][C|B:D][D|E][E]")

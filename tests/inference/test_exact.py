@@ -17,10 +17,10 @@ from consilience.errors import (
     UnknownNameError,
 )
 from consilience.inference import junction
-from consilience.inference.choices import Exact
 from consilience.inference.evidence import evidence_of
 from consilience.inference.junction import MOST_TREES, JunctionTree, compiled
 from consilience.inference.queries import query
+from consilience.inference.ways import Exact
 
 ROUNDING = {"rtol": 1e-10, "atol": 1e-13}
 

@@ -14,9 +14,9 @@ import pytest
 
 import consilience as cs
 from consilience.errors import MemoryLimitError
-from consilience.inference.divergence import entropy, kl_divergence
 from consilience.inference.draws import draw_posterior
 from consilience.inference.evidence import evidence_of
+from consilience.inference.relative_entropy import entropy, kl_divergence
 from consilience.inference.triangulation import Cost
 
 TIGHT = cs.inference.Exact(memory_limit=400)  # bytes: fewer than the tree of a small grid needs

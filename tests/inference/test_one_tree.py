@@ -11,9 +11,9 @@ from scipy.stats import norm
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError
-from consilience.inference.choices import Exact
 from consilience.inference.evidence import evidence_of
 from consilience.inference.junction import JunctionTree
+from consilience.inference.ways import Exact
 
 LONELY = cs.LinearGaussian(cs.Variable("lonely"), (), 1.0, [], 2.0)
 

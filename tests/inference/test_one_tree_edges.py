@@ -7,7 +7,7 @@ import pytest
 
 import consilience as cs
 from consilience.errors import InputError, ModelError
-from consilience.inference.choices import Exact
+from consilience.inference.ways import Exact
 
 X, D = cs.Variable("x"), cs.Variable("d", ("0", "1"))
 ILL = cs.Variable("ill", ("no", "yes"))

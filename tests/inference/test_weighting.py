@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError
-from consilience.inference import weighting
-from consilience.inference.choices import Exact
+from consilience.inference import open_logistic
+from consilience.inference.ways import Exact
 
 AGE, ILL, DRUG, PAIN = (
     cs.Variable("age"),
@@ -55,7 +55,7 @@ def within(found: float, expected: float, error: float, scale: float = 4.5) -> b
 @pytest.fixture
 def draws(monkeypatch):
     """Leaves no grid, so that a single unknown parent is drawn too."""
-    monkeypatch.setattr(weighting, "MOST_POINTS", 0)
+    monkeypatch.setattr(open_logistic, "MOST_POINTS", 0)
 
 
 def test_a_logistic_node_whose_parents_are_known_is_exact():

@@ -8,7 +8,7 @@ import consilience as cs
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, GraphError, InputError, UnknownNameError
-from consilience.latent import states
+from consilience.latent import number_of_states
 
 BETWEEN = cs.DAG([("u", "H"), ("v", "H"), ("H", "x"), ("H", "y"), ("H", "z")])
 
@@ -168,7 +168,7 @@ def test_rows_of_weight_zero_do_not_make_the_log_likelihood_undefined():
 
 
 def test_no_number_is_chosen_if_every_value_is_minus_infinity(monkeypatch):
-    monkeypatch.setattr("consilience.latent.states._Task._left_out", lambda *_: -np.inf)
+    monkeypatch.setattr("consilience.latent.number_of_states._Task._left_out", lambda *_: -np.inf)
     rows, _ = rare_source(20)
     with pytest.raises(DataError, match=r"-inf for every number of states \(1, 2\).*larger ess"):
         cs.latent_classes(rows, [1, 2], criterion=cs.scores.CrossValidated(folds=2))
@@ -176,14 +176,14 @@ def test_no_number_is_chosen_if_every_value_is_minus_infinity(monkeypatch):
 
 def interrupting(monkeypatch, at):
     """Learning of so many states, and no other, is interrupted."""
-    whole = states.em
+    whole = number_of_states.em
 
     def em(*arguments, hidden, **options):
         if hidden == {"class": at}:
             raise KeyboardInterrupt
         return whole(*arguments, hidden=hidden, **options)
 
-    monkeypatch.setattr(states, "em", em)
+    monkeypatch.setattr(number_of_states, "em", em)
 
 
 def test_an_interrupt_keeps_the_numbers_that_are_finished(monkeypatch):

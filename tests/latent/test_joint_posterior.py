@@ -9,8 +9,8 @@ from influence_truths import GROUPS, influence_truth, rows_of, with_gaps
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError, MemoryLimitError
-from consilience.latent.completion import hidden_posteriors, observed_with_hidden
 from consilience.latent.joint import each_posterior, expected_joint, joint_prior
+from consilience.latent.soft_labels import hidden_posteriors, observed_with_hidden
 
 ARCS = [("A", "B"), ("A", "C"), ("B", "C")]
 
@@ -37,7 +37,7 @@ def test_products_of_matrices_equal_enumeration(sizes, seed):
 
 @pytest.mark.parametrize("most", [1, 1000])
 def test_posteriors_equal_those_of_ordinary_inference(most, monkeypatch):
-    monkeypatch.setattr("consilience.latent.completion.MOST_JOINT_STATES", most)
+    monkeypatch.setattr("consilience.latent.soft_labels.MOST_JOINT_STATES", most)
     net = influence_truth(ARCS)
     table = with_gaps(rows_of(net, 300, 1)[0], 0.3, 2)
     wide = observed_with_hidden(net, table, GROUPS)

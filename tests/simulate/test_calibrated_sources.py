@@ -10,9 +10,9 @@ import consilience as cs
 from consilience.distributions.categorical import Categorical
 from consilience.errors import InputError, UnknownNameError
 from consilience.network.network import Network
-from consilience.simulate.calibration import diverge_calibrated
 from consilience.simulate.divergence import diverge, realized_divergence
 from consilience.simulate.hardness import difficulty, of_source
+from consilience.simulate.smooth_divergence import diverge_calibrated
 
 DELTAS = (0.25, 0.5, 0.75, 1.0)
 

@@ -9,7 +9,12 @@ from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError, UnknownNameError
-from consilience.simulate.strata import _turns, apportion, stratified_order, stratified_subsample
+from consilience.simulate.stratified import (
+    _turns,
+    apportion,
+    stratified_order,
+    stratified_subsample,
+)
 
 sizes = st.lists(st.integers(1, 40), min_size=1, max_size=7)
 

@@ -15,7 +15,7 @@ import consilience as cs
 from consilience.errors import DataError, PrecisionError
 from consilience.statistics.digits import loses_digits
 from consilience.statistics.engines import Batches, Memory
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 
 NEARNESS = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8]
 FAMILIES = {"y": ["x"], "x": ["y"], "z": ["x", "y"]}

@@ -8,7 +8,7 @@ from strategies import tables
 
 from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.statistics import Family, count
-from consilience.statistics.batch import CountBatch
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.engines import Batches, Memory, joints, neighbors
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 

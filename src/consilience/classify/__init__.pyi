@@ -1,7 +1,3 @@
-from consilience.classify.calibration import (
-    Calibrated as Calibrated,
-    calibrated_chain as calibrated_chain,
-)
 from consilience.classify.classifiers import (
     NaiveBayesClassifier as NaiveBayesClassifier,
     NetworkClassifier as NetworkClassifier,
@@ -18,6 +14,10 @@ from consilience.classify.measures import (
 )
 from consilience.classify.results import (
     CrossEvaluation as CrossEvaluation,
+)
+from consilience.classify.shrinking import (
+    Calibrated as Calibrated,
+    calibrated_chain as calibrated_chain,
 )
 from consilience.classify.splits import (
     LearningCurve as LearningCurve,

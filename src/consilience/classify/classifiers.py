@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from consilience.classify import methods
-from consilience.classify.calibration import Calibrated
 from consilience.classify.methods import fit_classifier
 from consilience.classify.scikit import BaseEstimator, ClassifierMixin
+from consilience.classify.shrinking import Calibrated
 from consilience.classify.structures import Structure
 from consilience.data.discretize import Discretizer
 from consilience.learning import Gaps

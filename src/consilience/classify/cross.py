@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from consilience import _check
 from consilience._typing import Seed
-from consilience.classify.calibration import Calibrated
 from consilience.classify.cells import (
     Cell,
     CellFile,
@@ -19,7 +18,8 @@ from consilience.classify.cells import (
     table_digest,
 )
 from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR, CrossEvaluation
-from consilience.classify.sources import with_seen_sources
+from consilience.classify.seen_sources import with_seen_sources
+from consilience.classify.shrinking import Calibrated
 from consilience.classify.splits import Split, Splits, StratifiedFolds
 from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.classify.trial import Contestant, Trial

@@ -30,13 +30,13 @@ from consilience._typing import Bools, Floats, Integers
 from consilience.classify.regression_chain import RegressionChain, RegressionRows
 from consilience.data.table import Table
 from consilience.distributions import Distribution, LinearGaussian
-from consilience.inference.batch import posteriors
+from consilience.inference.evidence_rows import posteriors
 from consilience.kernels.chain import leave_out, settle
 from consilience.network.network import Network
 from consilience.parameters.backoff import SOURCE, Way
 from consilience.parameters.chain import FittedChain
 from consilience.parameters.chain_posterior import FIT_ROUNDS, TOLERANCE
-from consilience.parameters.sources import source_shares, with_new_source
+from consilience.parameters.source_node import source_shares, with_new_source
 
 __all__ = [
     "ClassFamily",

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from consilience._typing import Floats
 from consilience.classify import scikit
-from consilience.classify.calibration import Calibrated, calibrated_chain
 from consilience.classify.predictions import class_probabilities
 from consilience.classify.report import Story, fit_text, prediction_text, story_of
-from consilience.classify.rows import Unseen, known_rows, training_table
+from consilience.classify.scikit_rows import Unseen, known_rows, training_table
+from consilience.classify.shrinking import Calibrated, calibrated_chain
 from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.errors import InputError
 from consilience.graph.dag import DAG

@@ -44,7 +44,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.parameters.regression import linear_gaussian
-from consilience.parameters.sources import with_new_source
+from consilience.parameters.source_node import with_new_source
 from consilience.statistics.moments import Moments
 
 __all__ = ["RegressionChain", "RegressionRows", "fitted_regressions", "log_density"]

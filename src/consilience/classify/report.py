@@ -24,8 +24,8 @@ from scipy.special import softmax
 
 from consilience._typing import Floats
 from consilience.classify.ranges import ranges_of
-from consilience.classify.rows import Unseen
-from consilience.classify.sources import has_new_source
+from consilience.classify.scikit_rows import Unseen
+from consilience.classify.seen_sources import has_new_source
 from consilience.data.table import Table
 from consilience.data.variable import NEW_SOURCE
 from consilience.network.network import Network

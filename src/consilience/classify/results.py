@@ -283,7 +283,7 @@ class CrossEvaluation:
         return view(self)
 
     def __str__(self) -> str:
-        from consilience.classify.tables import text_of
+        from consilience.classify.printed_tables import text_of
 
         return "\n\n".join([text_of(self), *self.notes])
 

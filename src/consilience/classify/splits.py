@@ -15,7 +15,7 @@ from consilience import _check
 from consilience._typing import Integers, Seed
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
-from consilience.simulate.strata import stratified_order
+from consilience.simulate.stratified import stratified_order
 
 __all__ = ["LearningCurve", "LeaveOneSourceOut", "Split", "Splits", "StratifiedFolds"]
 

@@ -16,14 +16,14 @@ from typing import TypeAlias
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.classify.calibration import Calibrated, calibrated_chain
 from consilience.classify.cells import Cell, Part
 from consilience.classify.evaluation import HEADINGS, Evaluation, Measures
 from consilience.classify.measures import evaluate
 from consilience.classify.predictions import class_probabilities
 from consilience.classify.ranges import ranges_of, within_ranges
 from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR
-from consilience.classify.sources import with_known_sources
+from consilience.classify.seen_sources import with_known_sources
+from consilience.classify.shrinking import Calibrated, calibrated_chain
 from consilience.classify.structures import Structure
 from consilience.data.table import Table
 from consilience.graph.dag import DAG

@@ -12,7 +12,7 @@ from consilience.cli.bundles import bundled
 from consilience.errors import ConsilienceError
 
 if TYPE_CHECKING:
-    from consilience.classify.calibration import Calibrated
+    from consilience.classify.shrinking import Calibrated
     from consilience.parameters.estimator import Estimator
     from consilience.parameters.strength import Strength
 

@@ -339,8 +339,8 @@ def _check_measure(table: cs.Table, target: str, positive: str | None, measure: 
 
 
 def _print_tables(found: cs.classify.CrossEvaluation, measure: str) -> None:
+    from consilience.classify.printed_tables import curve_table, detail_table, means_table, title_of
     from consilience.classify.results import MEASURES as HEADINGS
-    from consilience.classify.tables import curve_table, detail_table, means_table, title_of
 
     console = screen()
     console.print(visible(title_of(found)), markup=False, soft_wrap=True)

@@ -167,7 +167,7 @@ def _check_plot(path: Path) -> None:
 def _sources(data: Sequence[str], reading: Reading) -> Any:
     """What :func:`consilience.fuse` takes: a table with sources, or tables, networks and graphs."""
     from consilience.files.registry import FORMATS
-    from consilience.fusion.tables import by_source
+    from consilience.fusion.united_tables import by_source
 
     models = [text for text in data if _is_model(text, FORMATS)]
     rows = [text for text in data if text not in models]

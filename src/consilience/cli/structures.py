@@ -176,7 +176,7 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
 def _tree(table: cs.Table, target: str) -> Found:
     import consilience as cs
     from consilience.statistics.gather import engine_of
-    from consilience.structure.sources import note_on_tree
+    from consilience.structure.source_ways import note_on_tree
     from consilience.structure.tan import note_on_gaps
 
     note = note_on_gaps(table)

@@ -14,8 +14,8 @@ from consilience.data.discretize import Discretizer, discretize as discretize_ta
 from consilience.data.labels import LARGEST_EXACT
 from consilience.data.parts import parts_of
 from consilience.data.pieces import USUAL_MARKERS
-from consilience.data.request import ReadRequest
-from consilience.data.sources import Sourced, with_sources
+from consilience.data.reading_request import ReadRequest
+from consilience.data.source_column import Sourced, with_sources
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 

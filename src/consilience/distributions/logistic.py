@@ -21,7 +21,7 @@ from consilience import _freeze
 from consilience._typing import Floats, Integers
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Posterior
-from consilience.distributions.families import check_names, kinds
+from consilience.distributions.local_distribution import check_names, kinds
 from consilience.errors import ModelError
 
 __all__ = ["Logistic"]

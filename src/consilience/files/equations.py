@@ -27,9 +27,9 @@ import numpy as np
 from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions import LinearGaussian
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 from consilience.files.draft import NUMBER, fault
-from consilience.files.names import decoded, encoded
+from consilience.files.identifiers import decoded, encoded
 
 __all__ = ["equation_of", "read_equation"]
 

@@ -9,7 +9,7 @@
 The numbers of ``data`` stand in the order of a table: first parent slowest, the child fastest; the
 nesting of the brackets says the same once more and is not needed. ``%`` begins a comment. States
 are quoted text. Node names are identifiers; any other name is escaped
-(:mod:`consilience.files.names`) and shown as the label.
+(:mod:`consilience.files.identifiers`) and shown as the label.
 
 References
 ----------
@@ -36,7 +36,7 @@ from consilience.files.draft import (
     numbers_text,
     rows_of,
 )
-from consilience.files.names import decoded, encoded
+from consilience.files.identifiers import decoded, encoded
 from consilience.files.tokens import Token, Tokens, quoted, token_pattern, without_comments
 from consilience.network.network import Network, discrete_only
 

@@ -32,7 +32,7 @@ from consilience import _check
 from consilience.data.variable import Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.distributions.categorical import TOLERANCE
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 from consilience.errors import InputError, ModelError
 from consilience.files.draft import Draft, assemble, family_of, fault, rows_of
 from consilience.files.objects import Content, shown

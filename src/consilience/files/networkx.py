@@ -8,7 +8,7 @@ from typing import Any, Final
 from consilience import _check
 from consilience.data.variable import Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network

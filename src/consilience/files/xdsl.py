@@ -15,8 +15,8 @@ The numbers stand in the order of a table: first parent slowest, the child faste
 Continuous nodes are equations (:mod:`consilience.files.equations`); GeNIe wants to know where they
 lie, so the bounds are six sd to both sides of the mean. Other kinds of node cannot be read, and a
 discrete node with a continuous parent cannot be written. Identifiers are letters, digits and
-underscores; any other name is escaped (:mod:`consilience.files.names`), shown in GeNIe as the name
-of the node, and for states in the user property ``consilience_states``. The user property
+underscores; any other name is escaped (:mod:`consilience.files.identifiers`), shown in GeNIe as the
+name of the node, and for states in the user property ``consilience_states``. The user property
 ``consilience_source`` marks the source.
 
 References
@@ -46,7 +46,7 @@ from consilience.files.draft import (
 )
 from consilience.files.elements import Element, escaped, read_elements
 from consilience.files.equations import equation_of, read_equation
-from consilience.files.names import decoded, encoded
+from consilience.files.identifiers import decoded, encoded
 from consilience.inference.queries import query
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network

@@ -12,7 +12,7 @@
 
 The numbers stand in the order of a table: first GIVEN slowest, the child fastest. Blanks around
 names mean nothing; names with such blanks, line ends or control characters are escaped
-(:mod:`consilience.files.names`).
+(:mod:`consilience.files.identifiers`).
 
 References
 ----------
@@ -27,7 +27,7 @@ from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.files.draft import Draft, assemble, declare, family_of, fault, numbers_text
 from consilience.files.elements import Element, escaped, read_elements
-from consilience.files.names import decoded, encoded
+from consilience.files.identifiers import decoded, encoded
 from consilience.network.network import Network, discrete_only
 
 __all__ = ["parse", "write"]

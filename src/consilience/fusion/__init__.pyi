@@ -2,6 +2,13 @@ from consilience.fusion.choosing import (
     RowByRow as RowByRow,
     StrongestFirst as StrongestFirst,
 )
+from consilience.fusion.coefficient_pooling import (
+    InverseVariance as InverseVariance,
+    PrecisionMatrices as PrecisionMatrices,
+)
+from consilience.fusion.fusion_record import (
+    Fusion as Fusion,
+)
 from consilience.fusion.parameters import (
     Merged as Merged,
 )
@@ -10,12 +17,11 @@ from consilience.fusion.pools import (
     LinearPool as LinearPool,
     LogarithmicPool as LogarithmicPool,
 )
-from consilience.fusion.record import (
-    Fusion as Fusion,
-)
-from consilience.fusion.regressions import (
-    InverseVariance as InverseVariance,
-    PrecisionMatrices as PrecisionMatrices,
+from consilience.fusion.source_weights import (
+    EqualWeights as EqualWeights,
+    HeldOutWeights as HeldOutWeights,
+    RowWeights as RowWeights,
+    StrengthWeights as StrengthWeights,
 )
 from consilience.fusion.thresholds import (
     BestScore as BestScore,
@@ -25,12 +31,6 @@ from consilience.fusion.votes import (
     ArcVotes as ArcVotes,
     ClassVotes as ClassVotes,
     Votes as Votes,
-)
-from consilience.fusion.weighting import (
-    EqualWeights as EqualWeights,
-    HeldOutWeights as HeldOutWeights,
-    RowWeights as RowWeights,
-    StrengthWeights as StrengthWeights,
 )
 from consilience.incomplete.rubin import (
     PooledAnswer as PooledAnswer,

@@ -26,7 +26,7 @@ from consilience.data.table import Table
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.distributions.categorical import proportions
 from consilience.errors import ModelError
-from consilience.fusion.families import Lines, Opinion, Wanted
+from consilience.fusion.family_answers import Lines, Opinion, Wanted
 from consilience.fusion.partial import extended
 from consilience.fusion.voters import Voter
 from consilience.network.factor import Factor

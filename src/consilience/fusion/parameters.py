@@ -4,7 +4,7 @@
 this is what the sources' statistics give without any row leaving its source; any estimator may do
 it, also one that keeps the sources apart. Every other choice takes the opinion of each source
 (:mod:`consilience.fusion.opinions`) and pools them family by family
-(:mod:`consilience.fusion.pools`, :mod:`consilience.fusion.regressions`).
+(:mod:`consilience.fusion.pools`, :mod:`consilience.fusion.coefficient_pooling`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions import Distribution
 from consilience.errors import InputError
-from consilience.fusion.families import Opinion, Wanted
+from consilience.fusion.family_answers import Opinion, Wanted
 from consilience.fusion.opinions import opinions_of
 from consilience.fusion.pools import LinearPool
-from consilience.fusion.tables import pooled_table, recoded
+from consilience.fusion.united_tables import pooled_table, recoded
 from consilience.fusion.voters import Voter
 from consilience.graph.dag import DAG
 from consilience.learning import fit

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions import Categorical, LinearGaussian, Logistic
-from consilience.fusion.families import Opinion, Wanted
+from consilience.fusion.family_answers import Opinion, Wanted
 
 __all__ = ["extended"]
 

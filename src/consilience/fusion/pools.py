@@ -53,7 +53,7 @@ from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.errors import InputError, ModelError
-from consilience.fusion.families import Opinion
+from consilience.fusion.family_answers import Opinion
 
 __all__ = ["DemocraticPool", "LinearPool", "LogarithmicPool", "mean_coefficients", "shares"]
 

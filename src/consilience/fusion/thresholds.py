@@ -32,7 +32,7 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
 from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.score import Score, check_score
-from consilience.structure.scores.sources import PerSource
+from consilience.structure.scores.source_scores import PerSource
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.local import LocalScores
 

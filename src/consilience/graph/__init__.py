@@ -1,6 +1,6 @@
 """Graphs: DAGs, their equivalence classes, separation, distances, comparison, random graphs."""
 
-from consilience.graph.comparison import GraphComparison, v_structures
+from consilience.graph.arc_comparison import GraphComparison, v_structures
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.graph.distance import Confusion, confusion, shd, shd_dags

@@ -29,6 +29,13 @@ from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb, Problem, climb
+from consilience.incomplete.first_tables import (
+    check_start,
+    like,
+    random_start,
+    template,
+    with_smoothed_tables,
+)
 from consilience.incomplete.hidden import Hidden, with_hidden
 from consilience.incomplete.restarts import (
     all_starts,
@@ -38,21 +45,14 @@ from consilience.incomplete.restarts import (
     number_of_starts,
 )
 from consilience.incomplete.space import Space
-from consilience.incomplete.starts import (
-    check_start,
-    like,
-    random_start,
-    template,
-    with_smoothed_tables,
-)
 from consilience.incomplete.steps import Step, climbing, held
 from consilience.inference.cases import Cases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor
+from consilience.parameters.fit_record import Statistics, Told
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
-from consilience.parameters.story import Statistics, Told
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.moments import Moments
 from consilience.structure.searches.task import Progress

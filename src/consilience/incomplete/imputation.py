@@ -32,8 +32,8 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
 from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.incomplete.augmentation import Augmentation
-from consilience.inference.choices import Exact, exact_of
 from consilience.inference.completion import completed
+from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import Network
 
 __all__ = ["Imputation", "impute"]

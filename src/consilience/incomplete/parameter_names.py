@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from consilience.distributions import Distribution
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 
 __all__ = ["parameter_names"]
 

@@ -26,8 +26,8 @@ from consilience.structure.scores.nml import FNML, QNML
 from consilience.structure.scores.node_average import PNAL
 from consilience.structure.scores.predictive import CrossValidated, HeldOut
 from consilience.structure.scores.score import Score, takes_gaps
-from consilience.structure.scores.sources import BHD
-from consilience.structure.sources import default_score
+from consilience.structure.scores.source_scores import BHD
+from consilience.structure.source_ways import default_score
 
 __all__ = ["Method", "check_gaps", "columns_with_gaps", "method_for", "table_of"]
 

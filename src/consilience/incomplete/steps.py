@@ -35,11 +35,11 @@ from consilience.network.network import Network
 from consilience.parameters.chain import HDC, HeldChain
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import is_apart, is_for_new_sources
+from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, innermost
-from consilience.parameters.sources import by_source_table, source_node
-from consilience.parameters.story import Statistics
+from consilience.parameters.source_node import by_source_table, source_node
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
 from consilience.statistics.moments import Moments
 

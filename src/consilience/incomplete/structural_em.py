@@ -74,7 +74,7 @@ from consilience.structure.scores.score import Batch, Score, batch_of
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.starts import Start, start_of
 from consilience.structure.searches.task import Clock, SearchResult, Step, Task
-from consilience.structure.sources import ways_of
+from consilience.structure.source_ways import ways_of
 
 __all__ = ["RESTARTS", "FirstGraphs", "StructuralEM", "innermost", "structural_em"]
 

@@ -28,8 +28,8 @@ from consilience.data.variable import Variable
 from consilience.distributions import Distribution
 from consilience.distributions.categorical import Categorical
 from consilience.distributions.dirichlet import DirichletPosterior, draw_logs
-from consilience.distributions.families import kinds
 from consilience.distributions.linear_gaussian import LinearGaussian
+from consilience.distributions.local_distribution import kinds
 from consilience.distributions.normal_inverse_gamma import NormalInverseGammaPosterior
 from consilience.errors import InputError
 from consilience.graph.dag import DAG

@@ -1,6 +1,6 @@
-from consilience.inference.choices import (
-    Exact as Exact,
-)
 from consilience.inference.explanations import (
     Explanation as Explanation,
+)
+from consilience.inference.ways import (
+    Exact as Exact,
 )

@@ -11,13 +11,13 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.inference.choices import Exact
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import tree_for
 from consilience.inference.evidence import Evidence
 from consilience.inference.gaussian import condition
 from consilience.inference.junction import Beliefs, JunctionTree
-from consilience.inference.rows import Rows, rows_of
+from consilience.inference.known_rows import Rows, rows_of
+from consilience.inference.open_logistic import WeightedRows, weighted_rows
 from consilience.inference.sets import evidence_with_sets
 from consilience.inference.solving import (
     SAFE,
@@ -30,7 +30,7 @@ from consilience.inference.solving import (
     open_logistic,
     solve,
 )
-from consilience.inference.weighting import WeightedRows, weighted_rows
+from consilience.inference.ways import Exact
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture

@@ -42,9 +42,9 @@ from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions import LinearGaussian
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError, ModelError
-from consilience.inference.batch import network_columns
 from consilience.inference.case_graph import CaseGraph
 from consilience.inference.evidence import Scope
+from consilience.inference.evidence_rows import network_columns
 from consilience.inference.large_cases import LargeCases
 from consilience.inference.layout import Layout
 from consilience.inference.normal_cases import Cells, NormalCases, normal_order

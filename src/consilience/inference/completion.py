@@ -23,14 +23,14 @@ from consilience import _check
 from consilience._typing import Bools, Column, Floats, Integers
 from consilience.data.table import Table
 from consilience.errors import InputError
-from consilience.inference.batch import network_columns
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.draws import draw_given
 from consilience.inference.evidence import Evidence
+from consilience.inference.evidence_rows import network_columns
 from consilience.inference.gaussian import Conditional, components, condition
 from consilience.inference.groups import Batch
 from consilience.inference.junction import compiled
-from consilience.inference.rows import Rows, alike, rows_of
+from consilience.inference.known_rows import Rows, alike, rows_of
 from consilience.inference.sets import RowSets, sets_of_rows
 from consilience.inference.solving import best_states
 from consilience.inference.traceback import best_rows, draw_rows, expand_rows

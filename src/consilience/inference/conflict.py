@@ -9,7 +9,7 @@ from consilience import _check
 from consilience._typing import Bools, Integers
 from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.evidence import Evidence
-from consilience.inference.rows import rows_of
+from consilience.inference.known_rows import rows_of
 from consilience.inference.solving import families_of, is_possible
 from consilience.network.network import Network
 

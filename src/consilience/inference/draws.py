@@ -31,7 +31,7 @@ from consilience.inference.drawing import new_key, normals, thresholds, uniforms
 from consilience.inference.evidence import Evidence
 from consilience.inference.gaussian import Conditional
 from consilience.inference.junction import Beliefs
-from consilience.inference.rows import Rows, joint_code, rows_of
+from consilience.inference.known_rows import Rows, joint_code, rows_of
 from consilience.inference.sets import evidence_with_sets
 from consilience.inference.solving import (
     SAFE,

@@ -6,10 +6,10 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.data.table import Table
-from consilience.inference.batch import check_columns, log_likelihood
 from consilience.inference.cases import Cases
-from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible_rows
+from consilience.inference.evidence_rows import check_columns, log_likelihood
+from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import Network
 from consilience.statistics.moments import Moments
 

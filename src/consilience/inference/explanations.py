@@ -25,12 +25,12 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience.errors import InputError
-from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.evidence import Evidence, evidence_of, names_of
-from consilience.inference.rows import Rows, constants, rows_of
+from consilience.inference.known_rows import Rows, constants, rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import Best, best_states, families_of, open_logistic
+from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import Network
 
 __all__ = ["Explanation", "map_states", "most_probable", "mpe"]

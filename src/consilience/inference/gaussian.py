@@ -38,7 +38,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.distributions.linear_gaussian import LOG_ROOT_2PI, MATCHES, LinearGaussian
-from consilience.inference.rows import Rows, joint_code
+from consilience.inference.known_rows import Rows, joint_code
 from consilience.inference.triangulation import MORE_MEMORY
 from consilience.network.network import Network
 

@@ -37,7 +37,7 @@ from consilience.data.variable import Variable
 from consilience.distributions import LinearGaussian
 from consilience.errors import ModelError
 from consilience.inference.evidence import Scope
-from consilience.inference.rows import alike
+from consilience.inference.known_rows import alike
 from consilience.kernels.normal_cases import (
     Arcs,
     NormalArrays,

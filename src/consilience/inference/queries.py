@@ -13,12 +13,11 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.inference.beliefs import all_marginals, belief, log_evidence
-from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import cost_shape
 from consilience.inference.evidence import Evidence, Likelihood, Soft, evidence_of, names_of
 from consilience.inference.intervals import intervals_of
-from consilience.inference.rows import rows_of
+from consilience.inference.known_rows import rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import (
     components_of,
@@ -27,6 +26,7 @@ from consilience.inference.solving import (
     shape_of_scopes,
 )
 from consilience.inference.triangulation import Cost
+from consilience.inference.ways import Exact, exact_of
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network, discrete_only
@@ -46,7 +46,7 @@ def query(
     By variable elimination on what matters for the question; time and memory grow with the largest
     product formed, which :func:`cost` tells beforehand. It is exact but for logistic nodes that
     matter and have continuous parents whose values are not known: then it is estimated
-    (:mod:`consilience.inference.weighting`), and the answer has standard errors.
+    (:mod:`consilience.inference.open_logistic`), and the answer has standard errors.
 
     Parameters
     ----------

@@ -18,13 +18,13 @@ from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Schema, Variable
-from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.draws import Columns, draw_forward, draw_given
 from consilience.inference.evidence import Evidence, evidence_of
-from consilience.inference.rows import rows_of
+from consilience.inference.known_rows import rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import is_possible
+from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import Network
 
 __all__ = ["sample"]

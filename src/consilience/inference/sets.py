@@ -28,7 +28,7 @@ from consilience._typing import Bools, Column, Floats, Integers
 from consilience.distributions.linear_gaussian import LOG_ROOT_2PI
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.gaussian import Component, Conditional, components, condition
-from consilience.inference.rows import Rows, alike, constants, joint_code, rows_of
+from consilience.inference.known_rows import Rows, alike, constants, joint_code, rows_of
 from consilience.inference.solving import LOWEST, families_of, open_logistic, pool_of_rows
 from consilience.inference.triangulation import MORE_MEMORY
 from consilience.network.network import Network

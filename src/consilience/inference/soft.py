@@ -20,7 +20,7 @@ from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import tree_for
 from consilience.inference.evidence import Evidence
-from consilience.inference.rows import Rows, rows_of
+from consilience.inference.known_rows import Rows, rows_of
 from consilience.inference.sets import evidence_with_sets
 from consilience.inference.solving import families_of, open_logistic, solve
 from consilience.network.network import Network

@@ -9,7 +9,7 @@ discrete parents :math:`d_c`, which is the clique that eliminating its nodes fir
 strong junction tree (Lauritzen and Jensen 2001); the rest is discrete elimination. The posterior of
 a continuous node is then a mixture over :math:`P(d_c \mid e)`, whole and exact. A discrete node
 with continuous parents (logistic) is a factor like any other once these are known; while one is
-not, the node is *open*, and :mod:`consilience.inference.weighting` helps.
+not, the node is *open*, and :mod:`consilience.inference.open_logistic` helps.
 
 What cannot matter is left out first: nodes that lead neither to what is asked nor to what is known,
 and all that the evidence cuts off from the question.
@@ -36,8 +36,8 @@ from consilience.inference.gaussian import (
     components,
     condition,
 )
+from consilience.inference.known_rows import Rows, sliced
 from consilience.inference.log_elimination import LogFactor, eliminate_logs
-from consilience.inference.rows import Rows, sliced
 from consilience.inference.triangulation import Held, Triangulation, interaction, triangulate
 from consilience.network.network import Network
 

@@ -7,7 +7,7 @@ between the hidden nodes say which model influences which:
     P(x_j \mid l_i) .
 
 1. Each model is learned alone by EM. 2. The hidden nodes are completed
-(:mod:`consilience.latent.completion`). 3. A graph over them is searched, by BIC on the completed
+(:mod:`consilience.latent.soft_labels`). 3. A graph over them is searched, by BIC on the completed
 rows: up to terms that no arc changes, the score of the paper,
 :math:`M \sum_i I(L_i; \mathrm{Pa}_i) - \tfrac12 d \log M`. 4. All parameters are relearned
 together by EM in the network with these arcs, from where they are. 2 to 4 are repeated as long as
@@ -44,9 +44,9 @@ from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.em import EM, Convergence, em
-from consilience.latent.completion import Completion, SoftCompletion
+from consilience.latent.influence_record import Influence, InfluenceStep
 from consilience.latent.moves import AfterMove, AfterSearch, Relearning
-from consilience.latent.record import Influence, InfluenceStep
+from consilience.latent.soft_labels import Completion, SoftCompletion
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.network.record import Record
 from consilience.parameters.dirichlet import Dirichlet

@@ -29,7 +29,7 @@ from consilience._typing import Floats
 from consilience.data.table import Table
 from consilience.distributions import Categorical
 from consilience.errors import ImpossibleEvidenceError
-from consilience.inference.batch import posteriors
+from consilience.inference.evidence_rows import posteriors
 from consilience.network.network import Network
 
 __all__ = ["Groups", "each_posterior", "evidence_of", "expected_joint", "joint_prior"]

@@ -16,9 +16,9 @@ from consilience.network.record import Record
 
 if TYPE_CHECKING:
     from consilience.data.table import Table
-    from consilience.inference.choices import Exact
     from consilience.inference.explanations import Explanation
     from consilience.inference.triangulation import Cost
+    from consilience.inference.ways import Exact
     from consilience.network.factor import Factor
 
 __all__ = ["DRAWS", "MEMORY_LIMIT", "SEED", "Given", "Network", "discrete_only"]
@@ -163,13 +163,13 @@ class Network:
 
     def log_likelihood(self, table: Table, *, by: Exact | None = None) -> Floats:
         """Log probability, or density, of what each row records; missing values summed out."""
-        from consilience.inference.batch import log_likelihood
+        from consilience.inference.evidence_rows import log_likelihood
 
         return log_likelihood(self, table, by=by)
 
     def posteriors(self, table: Table, target: str, *, by: Exact | None = None) -> Floats:
         """Posterior of the target for each row, shape (rows, states); mean and sd if continuous."""
-        from consilience.inference.batch import posteriors
+        from consilience.inference.evidence_rows import posteriors
 
         return posteriors(self, table, target, by=by)
 

@@ -66,7 +66,7 @@ from consilience.parameters.chain_posterior import (
     WeightedWay,
 )
 from consilience.parameters.small_sources import gain_of_pooling, guesses, own_shares
-from consilience.parameters.sources import by_source_table, source_node
+from consilience.parameters.source_node import by_source_table, source_node
 from consilience.parameters.strength import AMONG_PARENT_STATES, AMONG_SOURCES, Gamma
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 

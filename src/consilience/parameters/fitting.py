@@ -22,7 +22,7 @@ from consilience import _check
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.distributions import Categorical, Distribution
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 from consilience.errors import DataError, GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
@@ -35,9 +35,9 @@ from consilience.parameters.estimator import (
     Regressor,
     is_apart,
 )
+from consilience.parameters.fit_record import NOTHING_TOLD, Statistics, Told, record_of
 from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.sources import source_shares, with_new_source
-from consilience.parameters.story import NOTHING_TOLD, Statistics, Told, record_of
+from consilience.parameters.source_node import source_shares, with_new_source
 from consilience.statistics.counts import MEMORY_LIMIT, Counts, check_table_size
 from consilience.statistics.digits import family_moments
 from consilience.statistics.family import Family

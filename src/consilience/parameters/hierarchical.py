@@ -33,7 +33,7 @@ from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import InputError
 from consilience.parameters.hierarchy import Hierarchy, solve, solve_each
 from consilience.parameters.maximum_likelihood import pooled_rows
-from consilience.parameters.sources import source_node
+from consilience.parameters.source_node import source_node
 from consilience.parameters.strength import (
     AMONG_PARENT_STATES,
     AMONG_SOURCES,

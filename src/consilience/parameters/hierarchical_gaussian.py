@@ -40,7 +40,7 @@ from consilience.parameters.regression import (
     notes_on_regressions,
     smallest_eigenvalue,
 )
-from consilience.parameters.sources import with_new_source
+from consilience.parameters.source_node import with_new_source
 from consilience.parameters.standardized import Standardized, standardized
 from consilience.parameters.tied import Equations, Tie, tie, tied_by
 from consilience.statistics.moments import Moments

@@ -51,7 +51,7 @@ from consilience.parameters.logistic_newton import (
     newton,
     pooled_problems,
 )
-from consilience.parameters.sources import with_new_source
+from consilience.parameters.source_node import with_new_source
 from consilience.parameters.tied import Equations, Tie, tie
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.family import Family

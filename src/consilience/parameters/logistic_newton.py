@@ -14,7 +14,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.data.variable import Variable
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 from consilience.errors import DataError, InputError
 from consilience.statistics.counts import source_axis
 from consilience.statistics.family import Family

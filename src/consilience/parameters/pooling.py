@@ -35,7 +35,7 @@ from consilience.parameters.hierarchical import (
 )
 from consilience.parameters.hierarchy import Hierarchy, can_be_solved, solve
 from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
-from consilience.parameters.sources import by_source_table, source_node
+from consilience.parameters.source_node import by_source_table, source_node
 from consilience.parameters.stacked import stacked
 from consilience.parameters.strength import AMONG_SOURCES, Strength, check_strength
 from consilience.statistics.counts import Counts

@@ -12,7 +12,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.latent.states import HiddenStates
+from consilience.latent.number_of_states import HiddenStates
 from consilience.network.network import Network
 from consilience.show.picture import COLORS, plain, shortened
 

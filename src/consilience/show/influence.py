@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from consilience import _check
-from consilience.latent.record import Influence
+from consilience.latent.influence_record import Influence
 from consilience.show import marks, picture as pic
 from consilience.show.boxes import Box
 from consilience.show.layout import Layout, layout

@@ -17,8 +17,8 @@ from consilience.data.describe import Description
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
-from consilience.fusion.record import Fusion
-from consilience.graph.comparison import GraphComparison
+from consilience.fusion.fusion_record import Fusion
+from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.incomplete.assessment import GapAssessment
@@ -28,8 +28,8 @@ from consilience.incomplete.imputation import Imputation
 from consilience.incomplete.rubin import PooledAnswer
 from consilience.incomplete.variational import VariationalResult
 from consilience.inference.explanations import Explanation
-from consilience.latent.record import Influence
-from consilience.latent.states import HiddenStates
+from consilience.latent.influence_record import Influence
+from consilience.latent.number_of_states import HiddenStates
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.fusion.record import Fusion
-from consilience.graph.comparison import GraphComparison
+from consilience.fusion.fusion_record import Fusion
+from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
-from consilience.latent.record import Influence
+from consilience.latent.influence_record import Influence
 from consilience.network.network import Network
 from consilience.show.html import bar, grid, heading, notes
 from consilience.show.influence import svg_influence

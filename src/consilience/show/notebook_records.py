@@ -17,7 +17,7 @@ from consilience.incomplete.parameter_names import parameter_names
 from consilience.incomplete.rubin import PooledAnswer
 from consilience.incomplete.variational import VariationalResult
 from consilience.inference.explanations import Explanation
-from consilience.latent.states import HiddenStates
+from consilience.latent.number_of_states import HiddenStates
 from consilience.network.record import Record
 from consilience.show.html import (
     N_LINES,

@@ -18,7 +18,7 @@ from typing import Final
 
 from consilience import _freeze
 from consilience.errors import InputError
-from consilience.graph.comparison import arc_differences
+from consilience.graph.arc_comparison import arc_differences
 from consilience.graph.dag import DAG
 from consilience.graph.names import check_same_nodes
 from consilience.show.boxes import Arc, Point

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from consilience.fusion.record import Fusion
+from consilience.fusion.fusion_record import Fusion
 from consilience.show import marks, picture as pic
 from consilience.show.boxes import Point
 from consilience.show.marks import LEGEND_STEP, MARGIN, TITLE_SIZE, number

@@ -16,8 +16,8 @@ from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.errors import InputError
-from consilience.fusion.record import Fusion
-from consilience.graph.comparison import GraphComparison
+from consilience.fusion.fusion_record import Fusion
+from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.incomplete.assessment import GapAssessment
@@ -26,8 +26,8 @@ from consilience.incomplete.em import Convergence
 from consilience.incomplete.imputation import Imputation
 from consilience.incomplete.rubin import PooledAnswer
 from consilience.incomplete.variational import VariationalResult
-from consilience.latent.record import Influence
-from consilience.latent.states import HiddenStates
+from consilience.latent.influence_record import Influence
+from consilience.latent.number_of_states import HiddenStates
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture

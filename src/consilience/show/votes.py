@@ -15,7 +15,7 @@ import numpy as np
 from consilience import _check
 from consilience.errors import InputError
 from consilience.fusion.choosing import Order, StrongestFirst, choose
-from consilience.fusion.record import Fusion
+from consilience.fusion.fusion_record import Fusion
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, check_same_nodes
 from consilience.show.pair import Look, drawn_arcs

@@ -1,10 +1,6 @@
 from consilience.graph.random import (
     uniform_dag as uniform_dag,
 )
-from consilience.simulate.calibration import (
-    Calibration as Calibration,
-    diverge_calibrated as diverge_calibrated,
-)
 from consilience.simulate.divergence import (
     diverge as diverge,
     realized_divergence as realized_divergence,
@@ -24,7 +20,11 @@ from consilience.simulate.permutation import (
     Relabeling as Relabeling,
     permute_states as permute_states,
 )
-from consilience.simulate.strata import (
+from consilience.simulate.smooth_divergence import (
+    Calibration as Calibration,
+    diverge_calibrated as diverge_calibrated,
+)
+from consilience.simulate.stratified import (
     stratified_order as stratified_order,
     stratified_subsample as stratified_subsample,
 )

@@ -19,7 +19,8 @@ what they have:
 A source that does not deviate stays as it is, so sources that are alike stay alike. A source of
 probability zero, which had no rows, knows nothing but a prior: it has no part in the rule and gets
 the pooled table, whatever :math:`\delta` is. All this makes the class of a classifier easier to
-predict; :mod:`consilience.simulate.permutation` and :mod:`consilience.simulate.calibration` do not.
+predict; :mod:`consilience.simulate.permutation` and :mod:`consilience.simulate.smooth_divergence`
+do not.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from scipy.special import entr
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.distributions.categorical import Categorical
-from consilience.inference.batch import posteriors
+from consilience.inference.evidence_rows import posteriors
 from consilience.inference.queries import joint
 from consilience.inference.sampling import sample
 from consilience.network.network import Network

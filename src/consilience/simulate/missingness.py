@@ -40,7 +40,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions import Distribution
 from consilience.distributions.categorical import Categorical
-from consilience.distributions.families import kinds
+from consilience.distributions.local_distribution import kinds
 from consilience.distributions.logistic import Logistic
 from consilience.errors import DataError, InputError, ModelError
 from consilience.network.network import Network

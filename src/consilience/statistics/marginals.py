@@ -17,8 +17,8 @@ from consilience import _freeze
 from consilience._typing import Integers
 from consilience.data.variable import Variable
 from consilience.kernels.marginals import number_classes, sum_tables
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts, parent_states_of
+from consilience.statistics.counts_batch import CountBatch
 
 __all__ = ["Marginals"]
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 from consilience.statistics.counts import MEMORY_LIMIT, parent_states_of
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.moments import Moments
-from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.request import Engine, MomentRequest, MomentsBySets
 from consilience.statistics.together import Together
 

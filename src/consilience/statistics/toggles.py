@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from consilience.data.variable import Schema, Variable
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.family import Family
 
 if TYPE_CHECKING:

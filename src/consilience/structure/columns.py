@@ -17,7 +17,7 @@ from consilience.graph.dag import DAG
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, moments
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.precision import judged

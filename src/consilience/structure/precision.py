@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from consilience.errors import PrecisionError
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Batch
 

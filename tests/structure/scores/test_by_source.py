@@ -11,7 +11,7 @@ from score_data import STATES, read, rows_of
 
 import consilience as cs
 from consilience.kernels.tied import fill_n_log_n, log_likelihoods_by_source
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 
 close = {"rel": 1e-9, "abs": 1e-9}
 GRAPH = cs.DAG.parse("[a][b|a][c|a:b]")

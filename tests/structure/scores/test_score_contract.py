@@ -11,8 +11,8 @@ from score_data import SCORES, STATES, cells_seen, counts_of, name_of, prior_net
 
 import consilience as cs
 from consilience import scores
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import FIXED_POINT, Counts
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.toggles import ToggleRequest
 from consilience.structure.scores.score import takes_gaps

@@ -11,8 +11,8 @@ from score_data import read, rows_of
 
 import consilience as cs
 from consilience.statistics.counts import Counts
-from consilience.structure.scores import sources
-from consilience.structure.scores.sources import _solved
+from consilience.structure.scores import source_scores
+from consilience.structure.scores.source_scores import _solved
 
 
 def local(score, *counts):
@@ -175,7 +175,7 @@ def test_large_tables_are_not_remembered(monkeypatch):
     dag = cs.DAG.parse("[a][b|a][c|a:b]")
     expected = cs.score(dag, table, cs.BHD())
     _solved.cache_clear()
-    monkeypatch.setattr(sources, "MOST_KEPT", -1)
+    monkeypatch.setattr(source_scores, "MOST_KEPT", -1)
     assert cs.score(dag, table, cs.BHD()) == expected
     assert _solved.cache_info().currsize == 0
 
@@ -185,12 +185,12 @@ def one_refused(monkeypatch):
     """Counts of two families, of which the second one's evidence takes too long."""
     families = [cs.Family("a"), cs.Family("c", ("a", "b"))]
     counts = cs.count(read(rows_of(60)), families, by_source=True)
-    allowed = sources.can_be_exact
+    allowed = source_scores.can_be_exact
 
     def few_states(table, s, prior, most_work):
         return allowed(table, s, prior, most_work) & (table.shape[2] <= 2)
 
-    monkeypatch.setattr(sources, "can_be_exact", few_states)
+    monkeypatch.setattr(source_scores, "can_be_exact", few_states)
     _solved.cache_clear()
     yield counts
     _solved.cache_clear()
@@ -219,7 +219,7 @@ def test_a_family_that_takes_too_long_has_minus_infinity_and_the_others_their_sc
 def test_a_search_that_meets_such_a_family_judges_all_by_the_bound(score, search, one_refused):
     table = read(rows_of(60))
     found = cs.search(table, score=score, search=search)
-    plain = cs.search(table, score=sources.bounded(score), search=search)
+    plain = cs.search(table, score=source_scores.bounded(score), search=search)
     assert (found.dag, found.score) == (plain.dag, plain.score)
     assert found.notes[0].startswith("The exact evidence of")
     assert not any("left out" in note for note in found.notes)
@@ -261,7 +261,7 @@ def test_a_score_that_refuses_nothing_has_no_refusal():
 
 
 def test_a_family_that_takes_too_long_is_refused_with_the_choices(monkeypatch):
-    monkeypatch.setattr(sources, "MOST_WORK", 1.0)
+    monkeypatch.setattr(source_scores, "MOST_WORK", 1.0)
     _solved.cache_clear()
     with pytest.raises(ValueError, match=r"evidence of 'a' given none") as caught:
         cs.score(cs.DAG.parse("[a][b|a]"), read(rows_of(60)), cs.BHD())

@@ -11,8 +11,8 @@ import pytest
 import consilience as cs
 from consilience.graph import all_dags
 from consilience.graph.meek import orient
+from consilience.structure.searches.class_masks import EquivalenceClass, bits, class_of, is_acyclic
 from consilience.structure.searches.class_moves import DELETE, INSERT, TURN
-from consilience.structure.searches.classes import EquivalenceClass, bits, class_of, is_acyclic
 from consilience.structure.searches.constraints import Constraints
 
 NAMES = ("A", "B", "C", "D")

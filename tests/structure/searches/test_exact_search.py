@@ -9,7 +9,7 @@ from search_oracles import FIVE, FOUR, is_legal, random_rows, scores_of_all
 
 import consilience as cs
 from consilience.errors import InputError, MemoryLimitError, ModelError
-from consilience.structure.searches import families, set_scores, shortest_path
+from consilience.structure.searches import family_sets, set_scores, shortest_path
 
 SCORES = (
     cs.BIC(),
@@ -81,7 +81,7 @@ def test_one_number_a_set_gives_the_scores_of_every_family(score, monkeypatch):
     rows = random_rows("ABCDEF", 3).to_frame()
     table = cs.read({"f": rows[:70], "g": rows[70:]})
     at_once = cs.search(table, score=score, search=cs.Exact())
-    monkeypatch.setattr(families, "is_cheaper", lambda task, rules: False)
+    monkeypatch.setattr(family_sets, "is_cheaper", lambda task, rules: False)
     one_by_one = cs.search(table, score=score, search=cs.Exact())
     assert at_once.dag == one_by_one.dag
     assert at_once.score == pytest.approx(one_by_one.score, rel=1e-12)
@@ -91,10 +91,10 @@ def test_one_number_a_set_gives_the_scores_of_every_family(score, monkeypatch):
 def test_pruning_saves_families_and_loses_nothing(monkeypatch):
     table = random_rows([f"x{i}" for i in range(9)], 1, n_rows=100)
     for at_once in (True, False):
-        monkeypatch.setattr(families, "is_cheaper", lambda task, rules, way=at_once: way)
+        monkeypatch.setattr(family_sets, "is_cheaper", lambda task, rules, way=at_once: way)
         pruned = cs.search(table, search=cs.Exact())
         with monkeypatch.context() as unpruned:
-            unpruned.setattr(families, "pruning_of", lambda task, scores: None)
+            unpruned.setattr(family_sets, "pruning_of", lambda task, scores: None)
             whole = cs.search(table, search=cs.Exact())
         assert pruned.score == pytest.approx(whole.score, rel=1e-12)
         assert pruned.n_scored < 0.9 * whole.n_scored

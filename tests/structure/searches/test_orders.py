@@ -9,7 +9,7 @@ from search_oracles import FOUR, random_rows, scores_of_all
 import consilience as cs
 from consilience.errors import GraphError, InputError, UnknownNameError
 from consilience.structure.searches import order_search
-from consilience.structure.searches.story import TimeIsUp
+from consilience.structure.searches.interruption import TimeIsUp
 
 
 def follows(dag, order):

@@ -18,7 +18,6 @@ from consilience._typing import Integers
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import (
     FIXED_POINT,
     Counts,
@@ -27,6 +26,7 @@ from consilience.statistics.counts import (
     parent_states_of,
     source_axis,
 )
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.engines.centered import moments_of
 from consilience.statistics.engines.joints import Joint, Joints
 from consilience.statistics.engines.seen import count_seen

@@ -41,8 +41,8 @@ from consilience.errors import InputError
 from consilience.kernels.scoring import log_evidences, parent_states_seen
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
+from consilience.statistics.counts_batch import CountBatch
 from consilience.structure.scores.score import Batch, tables_of
 
 __all__ = ["BDJ", "K2", "BDe", "BDeu", "BDs"]

@@ -34,7 +34,7 @@ from scipy.special import gammaln
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.structure.scores.score import Batch, child_of
 
 __all__ = ["BGe"]

@@ -41,9 +41,9 @@ from consilience._typing import Bools, Floats
 from consilience.data.variable import Variable
 from consilience.errors import InputError
 from consilience.kernels.tied import fill_n_log_n, log_likelihoods_by_source
-from consilience.statistics.batch import CountBatch
+from consilience.statistics.counts_batch import CountBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.moments import Moments
-from consilience.statistics.regressions import RegressionBatch
 from consilience.structure.scores.gaussian import gaussian_log_likelihoods
 from consilience.structure.scores.likelihood import (
     AIC,

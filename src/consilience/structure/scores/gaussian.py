@@ -26,7 +26,7 @@ from consilience._typing import Bools, Floats
 from consilience.errors import DataError
 from consilience.kernels.regressions import log_likelihoods
 from consilience.statistics.family import Family
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 
 __all__ = ["gaussian_log_likelihoods", "too_few_rows", "unbounded"]
 

@@ -36,8 +36,8 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.kernels.scoring import log_likelihoods
-from consilience.statistics.batch import CountBatch
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.counts_batch import CountBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.structure.scores.gaussian import gaussian_log_likelihoods
 from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.score import Batch, batch_of

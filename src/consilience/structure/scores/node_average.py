@@ -34,9 +34,9 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.statistics.batch import CountBatch
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.family import Family
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.structure.scores.likelihood import fitted, n_free_parameters
 from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.score import Batch, batch_of

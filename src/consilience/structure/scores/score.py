@@ -17,10 +17,10 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.errors import DataError, InputError
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.family import Family
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.structure.scores.logistic import LogisticBatch
 
 __all__ = [

@@ -34,13 +34,13 @@ from scipy.sparse.csgraph import connected_components
 from consilience import _check
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
-from consilience.structure.searches.families import useful_sets
+from consilience.structure.searches.family_sets import useful_sets
 from consilience.structure.searches.hill_climb import HillClimb
+from consilience.structure.searches.interruption import Story, begin_with, told
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.orders import OrderProblem, climbs
 from consilience.structure.searches.parent_sets import ParentSets, Rule, required_sets, tie_of
 from consilience.structure.searches.shortest_path import grouped, shortest_order
-from consilience.structure.searches.story import Story, begin_with, told
 from consilience.structure.searches.task import SearchResult, Task
 
 __all__ = ["AStar"]

@@ -35,9 +35,9 @@ from consilience.structure.pairs import has_several_sources, pair_weights
 from consilience.structure.scores.likelihood import LogLikelihood
 from consilience.structure.scores.node_average import NAL
 from consilience.structure.scores.score import takes_gaps
+from consilience.structure.searches.interruption import Story, beat, told
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import tie_of
-from consilience.structure.searches.story import Story, beat, told
 from consilience.structure.searches.task import SearchResult, Task
 from consilience.structure.trees import (
     arcs_from_root,

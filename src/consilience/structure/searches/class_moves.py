@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consilience.structure.searches.classes import EquivalenceClass, bits
+from consilience.structure.searches.class_masks import EquivalenceClass, bits
 from consilience.structure.searches.local import LocalScores
 
 __all__ = [

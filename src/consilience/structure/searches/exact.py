@@ -24,11 +24,11 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ModelError
 from consilience.kernels.lattice import best_of_sets, best_of_subsets
-from consilience.structure.searches.families import scores_by_set
+from consilience.structure.searches.family_sets import scores_by_set
 from consilience.structure.searches.hill_climb import HillClimb
+from consilience.structure.searches.interruption import Story, beat, begin_with, told
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import required_sets, tie_of
-from consilience.structure.searches.story import Story, beat, begin_with, told
 from consilience.structure.searches.task import SearchResult, Task
 
 __all__ = ["Exact"]

@@ -30,6 +30,7 @@ from consilience import _check
 from consilience.errors import InputError
 from consilience.structure.scores.score import is_equivalent_given_source
 from consilience.structure.searches import class_moves
+from consilience.structure.searches.class_masks import EquivalenceClass, bits, class_of, is_acyclic
 from consilience.structure.searches.class_moves import (
     DELETE,
     INSERT,
@@ -39,7 +40,6 @@ from consilience.structure.searches.class_moves import (
     families,
     has_more_sets,
 )
-from consilience.structure.searches.classes import EquivalenceClass, bits, class_of, is_acyclic
 from consilience.structure.searches.hill_climb import TIE
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import start_of

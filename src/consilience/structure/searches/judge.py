@@ -18,7 +18,7 @@ from consilience.statistics.family import Family
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
-from consilience.structure.searches.classes import bits
+from consilience.structure.searches.class_masks import bits
 
 __all__ = ["Around", "Grounds", "Judge", "Key", "SetScores", "in_parts", "mask_of"]
 

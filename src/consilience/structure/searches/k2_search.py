@@ -18,9 +18,9 @@ import numpy as np
 
 from consilience import _check
 from consilience.errors import GraphError, InputError
+from consilience.structure.searches.interruption import Story, beat, told
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import required_sets, tie_of
-from consilience.structure.searches.story import Story, beat, told
 from consilience.structure.searches.task import SearchResult, Task
 
 __all__ = ["K2Search"]

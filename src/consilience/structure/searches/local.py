@@ -14,7 +14,7 @@ from consilience._typing import Floats
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
-from consilience.structure.searches.classes import bits
+from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.judge import Grounds, Key, SetScores, mask_of
 from consilience.structure.searches.judges import Judges

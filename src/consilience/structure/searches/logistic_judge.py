@@ -15,7 +15,7 @@ from consilience.errors import ConsilienceError, DataError, MemoryLimitError
 from consilience.structure.scores.gaussian import too_few_rows, unbounded
 from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.score import Refusing, takes_gaps
-from consilience.structure.searches.classes import bits
+from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.judge import Around, Grounds, Key, SetScores, in_parts
 from consilience.structure.searches.table_judge import TableJudge
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from consilience import _check
 from consilience.structure.searches.hill_climb import HillClimb
+from consilience.structure.searches.interruption import Story, begin_with, told
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.orders import OrderProblem, climbs
 from consilience.structure.searches.parent_sets import (
@@ -32,7 +33,6 @@ from consilience.structure.searches.parent_sets import (
     tie_of,
 )
 from consilience.structure.searches.pruning import pruning_of
-from consilience.structure.searches.story import Story, begin_with, told
 from consilience.structure.searches.task import SearchResult, Task
 
 __all__ = ["OrderSearch"]

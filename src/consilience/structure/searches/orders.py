@@ -10,8 +10,8 @@ import numpy as np
 from consilience import _freeze
 from consilience._typing import Floats, Integers
 from consilience.kernels.orders import mark_minimal, move_best, place_order
+from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.parent_sets import ParentSets, moved_bits
-from consilience.structure.searches.story import beat
 from consilience.structure.searches.task import Clock
 
 __all__ = ["OrderProblem", "climbs", "sorted_order"]

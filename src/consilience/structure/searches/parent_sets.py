@@ -18,9 +18,9 @@ from consilience import _freeze
 from consilience._typing import Bools, Floats, Integers
 from consilience.errors import MemoryLimitError
 from consilience.structure.searches.hill_climb import TIE
+from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.pruning import Pruning
-from consilience.structure.searches.story import beat
 from consilience.structure.searches.task import Task
 
 __all__ = [

@@ -19,13 +19,13 @@ import numpy as np
 from consilience import _freeze
 from consilience._typing import Bools, Floats, Integers
 from consilience.errors import ConsilienceError, MemoryLimitError
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.moments import Moments
-from consilience.statistics.regressions import RegressionBatch
 from consilience.statistics.strata import Given
 from consilience.structure.precision import judged
 from consilience.structure.scores.gaussian import too_few_rows, unbounded
 from consilience.structure.scores.score import takes_gaps
-from consilience.structure.searches.classes import bit_matrix, bits
+from consilience.structure.searches.class_masks import bit_matrix, bits
 from consilience.structure.searches.judge import Around, Grounds, Key, SetScores, mask_of
 
 __all__ = ["RegressionJudge"]

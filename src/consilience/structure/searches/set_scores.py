@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
+from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import Rule
 from consilience.structure.searches.pruning import Pruning
-from consilience.structure.searches.story import beat
 from consilience.structure.searches.task import Task
 
 __all__ = ["is_cheaper", "score_sets"]

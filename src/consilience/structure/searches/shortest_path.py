@@ -20,9 +20,9 @@ from consilience.kernels.orders import (
     rehash,
     with_free,
 )
+from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.orders import OrderProblem
 from consilience.structure.searches.parent_sets import MOST_CANDIDATES, ParentSets
-from consilience.structure.searches.story import beat
 from consilience.structure.searches.task import Clock
 
 __all__ = ["grouped", "shortest_order"]

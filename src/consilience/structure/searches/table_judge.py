@@ -12,14 +12,14 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ConsilienceError, MemoryLimitError, ModelError, TooDearError
-from consilience.statistics.batch import CountBatch
 from consilience.statistics.counts import Counts
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.family import Family
 from consilience.statistics.marginals import Marginals
 from consilience.statistics.request import CountRequest
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 from consilience.structure.scores.score import Score, takes_gaps
-from consilience.structure.scores.sources import bounded
+from consilience.structure.scores.source_scores import bounded
 from consilience.structure.searches.judge import Around, Grounds, Key, SetScores, in_parts, mask_of
 
 __all__ = ["TableJudge"]

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from consilience import _check
 from consilience.structure.searches.chow_liu import refuse_constraints
+from consilience.structure.searches.interruption import Story, beat, told
 from consilience.structure.searches.local import LocalScores
-from consilience.structure.searches.story import Story, beat, told
 from consilience.structure.searches.task import SearchResult, Task
 from consilience.structure.tan import check_tan, tan_of
 

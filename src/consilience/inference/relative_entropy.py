@@ -24,8 +24,8 @@ from scipy.special import entr
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import ModelError
-from consilience.inference.choices import Exact
 from consilience.inference.queries import joint
+from consilience.inference.ways import Exact
 from consilience.network.network import Network, discrete_only
 
 __all__ = ["entropy", "kl_divergence"]

@@ -24,8 +24,8 @@ from consilience.data.variable import Schema
 from consilience.distributions import LinearGaussian
 from consilience.errors import DataError, GraphError, InputError
 from consilience.network.network import Network
+from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
-from consilience.parameters.story import Statistics
 from consilience.statistics.gather import engine_of
 
 __all__ = [

@@ -24,7 +24,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Bools, Codes, Column, Floats, Integers
 from consilience.classify import scikit
-from consilience.classify.labels import (
+from consilience.classify.classes_of_rows import (
     Classes,
     check_length,
     classes_of,
@@ -33,7 +33,7 @@ from consilience.classify.labels import (
     weights_of,
 )
 from consilience.classify.ranges import within_ranges
-from consilience.classify.sources import has_new_source, seen_sources
+from consilience.classify.seen_sources import has_new_source, seen_sources
 from consilience.data.discretize import Discretizer, Quantiles, check_choices, discretize
 from consilience.data.known import read_known
 from consilience.data.parts import parts_of

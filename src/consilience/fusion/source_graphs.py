@@ -10,7 +10,7 @@ from consilience._typing import Seed
 from consilience.data.table import Table
 from consilience.discovery import search as search_graph
 from consilience.errors import DataError
-from consilience.fusion.tables import complete_rows, gaps_text
+from consilience.fusion.united_tables import complete_rows, gaps_text
 from consilience.fusion.voters import Voter, arc_gains
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc

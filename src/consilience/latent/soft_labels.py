@@ -37,7 +37,7 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.incomplete.hidden import with_hidden
-from consilience.inference.choices import Exact
+from consilience.inference.ways import Exact
 from consilience.latent.joint import (
     Groups,
     each_posterior,

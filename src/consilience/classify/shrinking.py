@@ -57,8 +57,8 @@ from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.parameters.backoff import SOURCE
 from consilience.parameters.chain import HDC, FittedChain, fitted_chains
+from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import fit_task
-from consilience.parameters.story import Statistics
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
 

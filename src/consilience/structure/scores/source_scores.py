@@ -44,9 +44,9 @@ from consilience._typing import Floats, Integers
 from consilience.errors import DataError, InputError
 from consilience.kernels.hierarchy import approximate, can_be_exact
 from consilience.parameters.hierarchy import MOST_WORK, log_evidence_of
-from consilience.statistics.batch import CountBatch
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.family import Family
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.structure.scores.logistic import LogisticBatch
 from consilience.structure.scores.priors import MAP
 from consilience.structure.scores.score import (

@@ -49,7 +49,7 @@ from consilience._typing import Bools, Floats
 from consilience.distributions import Categorical, Distribution
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import DataError
-from consilience.fusion.families import Lines, Opinion
+from consilience.fusion.family_answers import Lines, Opinion
 from consilience.fusion.pools import LinearPool
 from consilience.parameters.regression import least_squares
 

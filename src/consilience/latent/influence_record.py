@@ -15,7 +15,7 @@ from consilience.data.table import Table
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.latent.agreement import label_agreement
-from consilience.latent.completion import hidden_posteriors, observed_with_hidden
+from consilience.latent.soft_labels import hidden_posteriors, observed_with_hidden
 from consilience.network.network import Network
 
 __all__ = ["Influence", "InfluenceStep"]

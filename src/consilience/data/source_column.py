@@ -13,7 +13,7 @@ from consilience.data.coding import Fragment, code_freely
 from consilience.data.labels import matcher
 from consilience.data.parts import Part
 from consilience.data.place import Place
-from consilience.data.request import ReadRequest
+from consilience.data.reading_request import ReadRequest
 from consilience.data.table import code_type
 from consilience.data.variable import Variable
 from consilience.errors import DataError

@@ -36,7 +36,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
-from consilience.fusion.tables import recoded
+from consilience.fusion.united_tables import recoded
 from consilience.fusion.voters import Voter
 from consilience.learning import fit
 from consilience.network.network import Network

@@ -10,7 +10,7 @@ from consilience.graph.dag import DAG
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
-from consilience.statistics.regressions import RegressionBatch
+from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.precision import judged

@@ -17,7 +17,7 @@ class Exact:
     """Exact inference, the default; estimated only where there is no closed form.
 
     That is where a logistic node matters and several of its continuous parents are not known; the
-    answer then has standard errors (:mod:`consilience.inference.weighting`).
+    answer then has standard errors (:mod:`consilience.inference.open_logistic`).
 
     Parameters
     ----------

@@ -31,7 +31,6 @@ from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError, MemoryLimitError
 from consilience.inference.beliefs import belief, log_evidence
-from consilience.inference.choices import Exact, exact_of
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.evidence import Evidence, Scope, names_of
 from consilience.inference.groups import Batch
@@ -39,6 +38,7 @@ from consilience.inference.junction import JunctionTree, compiled
 from consilience.inference.known_sources import source_codes
 from consilience.inference.sets import RowSets, sets_of_rows
 from consilience.inference.solving import SAFE
+from consilience.inference.ways import Exact, exact_of
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network

@@ -37,7 +37,7 @@ from consilience._typing import Floats, Seed
 from consilience.distributions import Logistic
 from consilience.inference.draws import draw_posterior
 from consilience.inference.evidence import Evidence
-from consilience.inference.rows import Rows
+from consilience.inference.known_rows import Rows
 from consilience.inference.solving import (
     Families,
     closed,
