@@ -1,6 +1,7 @@
 """The public names of the package and their homes; :mod:`consilience._lazy` reads them."""
 
 from consilience import (
+    causal as causal,
     classify as classify,
     data as data,
     estimators as estimators,
