@@ -29,7 +29,7 @@ from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of
 from consilience.statistics.request import Engine
 
-__all__ = ["FamilyTables", "tables_of"]
+__all__ = ["FamilyTables", "drawn_tables", "tables_of"]
 
 SHOWN = 3
 
@@ -74,7 +74,7 @@ class FamilyTables:
     ) -> dict[Family, Value]:
         """Tables drawn from their posteriors, with one more axis first."""
         return {
-            family: self._value(family, _drawn(local, n_draws, rng), source, (DRAW,))
+            family: self._value(family, drawn_tables(local, n_draws, rng), source, (DRAW,))
             for family, local in self.local.items()
         }
 
@@ -197,7 +197,7 @@ def _state_text(family: Family, place: Floats, variables: Mapping[str, Variable]
     )
 
 
-def _drawn(local: Categorical, n_draws: int, rng: np.random.Generator) -> Floats:
+def drawn_tables(local: Categorical, n_draws: int, rng: np.random.Generator) -> Floats:
     """Tables drawn from a posterior: shape (draws, parents..., states)."""
     posterior = local.posterior
     if posterior is None:
