@@ -1,5 +1,10 @@
 """The public names of causal questions and their homes."""
 
+from consilience.causal.couplings import (
+    GumbelMax as GumbelMax,
+    IndependentNoise as IndependentNoise,
+    Monotone as Monotone,
+)
 from consilience.causal.effects import (
     Effect as Effect,
     effect as effect,
@@ -12,8 +17,24 @@ from consilience.causal.estimand import (
 from consilience.causal.identification import (
     Hedge as Hedge,
 )
+from consilience.causal.necessity import (
+    Causation as Causation,
+    causation as causation,
+)
+from consilience.causal.paths import (
+    PathEffects as PathEffects,
+    path_effects as path_effects,
+)
 from consilience.causal.response import (
     Bounds as Bounds,
+)
+from consilience.causal.twins import (
+    twin as twin,
+)
+from consilience.causal.what_if import (
+    Counterfactual as Counterfactual,
+    counterfactual as counterfactual,
+    counterfactuals as counterfactuals,
 )
 from consilience.graph.admg import (
     ADMG as ADMG,

@@ -1,8 +1,9 @@
 r"""Mechanisms: how a discrete variable answers in two worlds at once.
 
 Two rows p and q of a table say how a variable answers in either world. A *coupling* is a joint
-distribution c with these margins: :math:`c_{ij}` is the probability of answering i in the first world
-and j in the second. Data never show both worlds, so the coupling is an assumption with a name:
+distribution c with these margins: :math:`c_{ij}` is the probability of answering i in the first
+world and j in the second. Data never show both worlds, so the coupling is an assumption with a
+name:
 
 - :class:`IndependentNoise`: :math:`c_{ij} = p_i q_j`.
 - :class:`Monotone`, for ordered states: with cumulative sums P and Q,
@@ -11,7 +12,8 @@ and j in the second. Data never show both worlds, so the coupling is an assumpti
   worlds are the same Gumbel variables. In closed form
 
   .. math::
-      c_{ii} = \Bigl(1 + \sum_{k \ne i} \max\bigl(\tfrac{p_k}{p_i}, \tfrac{q_k}{q_i}\bigr)\Bigr)^{-1},
+      c_{ii} = \Bigl(1 + \sum_{k \ne i}
+      \max\bigl(\tfrac{p_k}{p_i}, \tfrac{q_k}{q_i}\bigr)\Bigr)^{-1},
       \qquad
       c_{ij} = \int_{p_j/p_i}^{q_j/q_i} \frac{dr}{\bigl(1 + r + \sum_{k \ne i,j}
       \max(\tfrac{p_k}{p_i}, r \tfrac{q_k}{q_j})\bigr)^2},
@@ -30,6 +32,7 @@ models. ICML.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -115,7 +118,7 @@ def _changes(p: Floats, q: Floats, i: int, j: int) -> float:
     breaks = flat[slope > 0] / slope[slope > 0]
     points = np.unique([start, *breaks[(breaks > start) & (breaks < end)], end])
     total = 0.0
-    for a, b in zip(points[:-1], points[1:], strict=True):
+    for a, b in pairwise(points):
         middle = 2 * a if np.isinf(b) and a > 0 else (1.0 if np.isinf(b) else (a + b) / 2)
         is_flat = flat >= middle * slope
         constant = 1 + flat[is_flat].sum()

@@ -6,8 +6,8 @@ If the noises of different nodes are independent, the two worlds together are
 
 where :math:`c_v` couples the rows :math:`P(v \mid \mathrm{pa})` and
 :math:`P(v \mid \mathrm{pa}^*)` (:mod:`consilience.causal.couplings`). So :math:`v^*` is a node with
-the parents v, pa and pa*, and the table :math:`c_v / P(v \mid \mathrm{pa})`. Only what is set and its
-descendants have a copy; equal parents give equal answers.
+the parents v, pa and pa*, and the table :math:`c_v / P(v \mid \mathrm{pa})`. Only what is set and
+its descendants have a copy; equal parents give equal answers.
 
 A continuous node keeps its standardised residual,
 
@@ -24,6 +24,7 @@ A. Balke, J. Pearl (1994). Probabilistic evaluation of counterfactual queries. A
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -40,7 +41,7 @@ from consilience.errors import InputError, ModelError
 from consilience.inference.intervention import intervene
 from consilience.network.network import MEMORY_LIMIT, Network
 
-__all__ = ["STAR", "copied_nodes", "twin"]
+__all__ = ["STAR", "copied_nodes", "starred", "twin"]
 
 STAR = "*"
 """What marks the nodes of the other world."""
@@ -86,14 +87,13 @@ def twin(
             )
     set_ones = intervene(net, do)
     copied = copied_nodes(net, do)
-    names = {name: f"{name}{STAR}" for name in copied}
-    other = {name: _renamed(net.variables[name], star) for name, star in names.items()}
+    other = {name: starred(net.variables[name]) for name in copied}
     local: list[Distribution] = list(net.distributions.values())
     for name in net.dag.topological_order():
         if name not in copied:
             continue
         if name in do:
-            local.append(_constant(set_ones[name], other[name]))
+            local.append(replace(set_ones[name], child=other[name]))
         else:
             local.append(_copy(net[name], other, mechanism, memory_limit))
     return Network.of(local, source=net.source, record=net.record)
@@ -104,16 +104,9 @@ def copied_nodes(net: Network, do: Mapping[str, Any]) -> frozenset[str]:
     return net.dag.descendants(list(do)) | frozenset(do)
 
 
-def _renamed(variable: Variable, name: str) -> Variable:
-    return Variable(name, variable.states, ordered=variable.ordered)
-
-
-def _constant(local: Distribution, star: Variable) -> Distribution:
-    if isinstance(local, LinearGaussian):
-        return LinearGaussian(star, (), local.intercept, local.coefficients, local.sd)
-    if isinstance(local, Categorical):
-        return Categorical(star, (), local.table)
-    raise TypeError("what is set is a constant.")
+def starred(variable: Variable) -> Variable:
+    """The variable of the other world."""
+    return replace(variable, name=f"{variable.name}{STAR}")
 
 
 def _copy(
