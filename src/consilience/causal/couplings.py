@@ -41,6 +41,9 @@ from consilience._typing import Floats
 
 __all__ = ["GumbelMax", "IndependentNoise", "Mechanism", "Monotone"]
 
+TINY = 1e-150
+"""A probability that is zero here: ratios of such ones overflow."""
+
 
 class Mechanism(Protocol):
     """How two rows are coupled."""
@@ -96,8 +99,8 @@ class GumbelMax:
         """The joint law of the two winners."""
         n = len(p)
         joint = np.zeros((n, n))
-        for i in np.flatnonzero(p):
-            for j in np.flatnonzero(q):
+        for i in np.flatnonzero(p > TINY):
+            for j in np.flatnonzero(q > TINY):
                 joint[i, j] = _both_win(p, q, int(i)) if i == j else _changes(p, q, int(i), int(j))
         return _with_margins(joint, p)
 
@@ -109,13 +112,13 @@ def _both_win(p: Floats, q: Floats, i: int) -> float:
 
 def _changes(p: Floats, q: Floats, i: int, j: int) -> float:
     """The integral over r, piece by piece."""
-    start, end = p[j] / p[i], q[j] / q[i] if q[i] > 0 else np.inf
+    start, end = p[j] / p[i], q[j] / q[i] if q[i] > TINY else np.inf
     if not start < end:
         return 0.0
     others = [k for k in range(len(p)) if k not in (i, j)]
     flat = np.array([p[k] / p[i] for k in others])
     slope = np.array([q[k] / q[j] for k in others])
-    breaks = flat[slope > 0] / slope[slope > 0]
+    breaks = flat[slope > TINY] / slope[slope > TINY]
     points = np.unique([start, *breaks[(breaks > start) & (breaks < end)], end])
     total = 0.0
     for a, b in pairwise(points):

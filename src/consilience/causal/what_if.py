@@ -32,8 +32,8 @@ from consilience._typing import Floats
 from consilience.causal.couplings import Mechanism
 from consilience.causal.response import Bounds
 from consilience.causal.twins import STAR, copied_nodes, starred, twin
-from consilience.data.table import Table
-from consilience.data.variable import Variable
+from consilience.data.table import Table, code_type
+from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical
 from consilience.errors import ModelError
 from consilience.inference.intervention import intervene
@@ -150,7 +150,22 @@ def counterfactuals(
     _check.known("node", [y, *do], net.variables)
     if y not in copied_nodes(net, do):
         return net.posteriors(table, y)
-    return twin(net, do=do, mechanism=mechanism).posteriors(table, y + STAR)
+    both = twin(net, do=do, mechanism=mechanism)
+    return both.posteriors(_widened(table, both), y + STAR)
+
+
+def _widened(table: Table, both: Network) -> Table:
+    """The rows with columns for the other world, which nobody recorded."""
+    new = {name: v for name, v in both.variables.items() if name.endswith(STAR)}
+    n_rows = table.n_rows
+    columns = {
+        name: np.full(n_rows, np.nan)
+        if variable.is_continuous
+        else np.full(n_rows, -1, code_type(variable.n_states))
+        for name, variable in new.items()
+    }
+    schema = Schema({**table.schema.variables, **new}, table.schema.source)
+    return replace(table, schema=schema, columns={**table.columns, **columns})
 
 
 def _changed(
