@@ -1,5 +1,9 @@
 """The public names of causal questions and their homes."""
 
+from consilience.causal.adjustment import (
+    AdjustmentSets as AdjustmentSets,
+    adjustment_sets as adjustment_sets,
+)
 from consilience.causal.couplings import (
     GumbelMax as GumbelMax,
     IndependentNoise as IndependentNoise,

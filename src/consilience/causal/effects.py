@@ -41,6 +41,7 @@ from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.parameters.estimator import Estimator
 from consilience.parameters.uncertainty import draws as draw_networks
 from consilience.statistics.family import Family
+from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
 
 __all__ = ["Effect", "effect", "intervention_targets"]
@@ -122,6 +123,8 @@ def effect(
     level: float = 0.95,
     draws: int = DRAWS,
     seed: Seed = 1,
+    to: str | None = None,
+    experiments: Mapping[str, Sequence[str]] | None = None,
 ) -> Effect:
     """The effect on y of setting variables from outside.
 
@@ -142,6 +145,9 @@ def effect(
         ``cs.Dirichlet(per_cell=1)`` for the formula of an ADMG.
     level, draws, seed
         Of the credible interval.
+    to, experiments
+        For the effect in the source ``to``, from studies in other sources of the table; see
+        :func:`identify`. The graph must have the source as a node.
 
     Examples
     --------
@@ -156,6 +162,9 @@ def effect(
     question = _Question(y, do, against, state, given or {}, level, draws)
     question.check()
     rng = _check.generator(seed)
+    if to is not None or experiments is not None:
+        found = _moved(model, question, table, to, experiments)
+        return _of_formula(found, table, question, estimator, rng)
     if isinstance(model, Network):
         return _of_network(model, question, rng, ())
     if table is None:
@@ -163,7 +172,9 @@ def effect(
     if isinstance(model, DAG):
         return _of_network(fit(model, table, estimator), question, rng, ())
     if isinstance(model, ADMG):
-        return _of_formula(model, table, question, estimator, rng)
+        inside = [name for name in question.given if name in model.nodes]
+        found = identify(model, y, do=list(do), given=inside)
+        return _of_formula(found, table, question, estimator, rng)
     if isinstance(model, CPDAG):
         return _of_class(model, table, question, estimator)
     raise InputError(
@@ -370,7 +381,7 @@ def _truncated(
         )
     over = [name for name in kept if name not in (y, net.source)]
     expression = total(over, product(Conditional(family) for family in known))
-    return value_of(expression, known, memory_limit=MEMORY_LIMIT)
+    return value_of(expression, known, net.variables, memory_limit=MEMORY_LIMIT)
 
 
 def _drawn_networks(net: Network, question: _Question, rng: np.random.Generator) -> _Drawn:
@@ -403,16 +414,43 @@ def _level(net: Network, y: str, state: Any, given: Mapping[str, Any]) -> float:
     return float(belief.mean) if net.variables[y].is_continuous else float(belief[state])
 
 
+def _moved(
+    model: Any,
+    question: _Question,
+    table: Table | Engine | None,
+    to: str | None,
+    experiments: Mapping[str, Sequence[str]] | None,
+) -> Estimand:
+    """The estimand of the effect in another source."""
+    if not isinstance(model, DAG | ADMG) or table is None:
+        raise InputError(
+            "effect: an effect is moved to another source from a graph and rows: model= a DAG or "
+            "cs.causal.ADMG, table= rows with sources.",
+            parameter="to",
+        )
+    source = engine_of(table).schema.source
+    if source is None:
+        raise InputError("effect: the table has no sources to move from.", parameter="table")
+    return identify(
+        model,
+        question.y,
+        do=list(question.do),
+        source=source.name,
+        to=to,
+        experiments=experiments,
+    )
+
+
 def _of_formula(
-    graph: ADMG,
-    table: Table | Engine,
+    found: Estimand,
+    table: Any,
     question: _Question,
     estimator: Estimator | None,
     rng: np.random.Generator,
 ) -> Effect:
     """From the counts of the families of the estimand; by bounds where there is none."""
-    inside = [name for name in question.given if name in graph.nodes]
-    found = identify(graph, question.y, do=list(question.do), given=inside)
+    if found.differs:
+        found.known_expression()
     if not found.is_identified:
         return _bounded(found, table, question, estimator)
     tables, source = found.tables(table, question.given, estimator)
@@ -440,7 +478,8 @@ def _formula_levels(
     first: str | None = None,
 ) -> Any:
     """The effect by the formula, on the tables or on each draw of them."""
-    whole = value_of(found.expression, tables, memory_limit=MEMORY_LIMIT)  # type: ignore[arg-type]
+    expression = found.known_expression()
+    whole = value_of(expression, tables, about.variables, memory_limit=MEMORY_LIMIT)
     code = about.variables[question.y].code(question.state)
     levels = []
     for side in question.sides():

@@ -20,6 +20,7 @@ from consilience.causal.evaluation import Value, value_of
 from consilience.causal.expression import Expression, families_of, latex_of, text_of
 from consilience.causal.family_tables import FamilyTables, tables_of
 from consilience.causal.identification import Hedge, averaged, conditional_effect
+from consilience.causal.transport import Differs, moved_effect
 from consilience.data.table import Table
 from consilience.errors import DataError, GraphError, InputError, ModelError
 from consilience.graph.admg import ADMG
@@ -31,7 +32,15 @@ from consilience.parameters.estimator import Estimator
 from consilience.statistics.family import Family
 from consilience.statistics.request import Engine
 
-__all__ = ["Estimand", "identify"]
+__all__ = ["Estimand", "Target", "graph_of", "identify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The source that an effect is moved to."""
+
+    source: str
+    to: str
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,6 +58,9 @@ class Estimand:
     averaged
         Variables that the formula contains although their value must not matter; it is averaged
         over them with their probabilities.
+    target, differs
+        The source that the effect is moved to, and the nodes that forbid it because they differ
+        between sources.
     """
 
     graph: ADMG
@@ -58,6 +70,8 @@ class Estimand:
     expression: Expression | None
     hedge: Hedge | None
     averaged: tuple[str, ...] = ()
+    target: Target | None = None
+    differs: tuple[str, ...] = ()
 
     @property
     def is_identified(self) -> bool:
@@ -72,13 +86,14 @@ class Estimand:
     @property
     def latex(self) -> str:
         """The formula in LaTeX, without dollar signs."""
-        return latex_of(self._known_expression())
+        return latex_of(self.known_expression())
 
     @property
     def question(self) -> str:
         """What is asked: ``P(y | do(x), z)``."""
         done = [f"do({', '.join(self.do)})"] if self.do else []
-        given = ", ".join([*done, *self.given])
+        place = [] if self.target is None else [f"{self.target.source}={self.target.to}"]
+        given = ", ".join([*done, *self.given, *place])
         return f"P({', '.join(self.y)} | {given})" if given else f"P({', '.join(self.y)})"
 
     @property
@@ -96,6 +111,16 @@ class Estimand:
             f"The variables have no hidden common causes{hidden}.",
             "Positivity: every state that the formula conditions on can occur.",
             *spread,
+            *self._assumed_equal(),
+        )
+
+    def _assumed_equal(self) -> tuple[str, ...]:
+        if self.target is None:
+            return ()
+        differing = self.graph.dag.children(self.target.source)
+        return (
+            "Mechanisms are equal in all sources, but for "
+            f"{_check.listed(differing)}, which may differ.",
         )
 
     def query(
@@ -120,10 +145,12 @@ class Estimand:
         estimator
             How counts become tables; by default ``cs.Dirichlet(per_cell=1)``.
         """
-        expression = self._known_expression()
+        expression = self.known_expression()
         states = self.checked_states(do, given)
         tables, source = self.tables(data, given, estimator)
-        found = value_of(expression, tables.values(source), memory_limit=memory_limit)
+        found = value_of(
+            expression, tables.values(source), tables.variables, memory_limit=memory_limit
+        )
         values = self.at(found, tables, states)
         variables = [tables.variables[name] for name in self.y]
         return Factor(tuple(variables), values / values.sum())
@@ -204,14 +231,21 @@ class Estimand:
             )
         return {**(given or {}), **do}
 
-    def _known_expression(self) -> Expression:
+    def known_expression(self) -> Expression:
+        """The formula, or an error that says why there is none."""
         if self.expression is None:
-            raise ModelError(f"{self} Ask for its bounds: found.bounds(...).")
+            advice = "" if self.differs else " Ask for its bounds: found.bounds(...)."
+            raise ModelError(f"{self}{advice}", nodes=self.differs)
         return self.expression
 
     def __str__(self) -> str:
         if self.expression is not None:
             return f"{self.question} = {text_of(self.expression)}"
+        if self.differs:
+            return (
+                f"{self.question} cannot be moved: {', '.join(self.differs)} differs between the "
+                "sources and follows from what is set."
+            )
         return f"{self.question} is not identified: the hedge {self.hedge} stands in the way."
 
     def __repr__(self) -> str:
@@ -229,6 +263,9 @@ def identify(
     *,
     do: str | Iterable[str],
     given: str | Iterable[str] = (),
+    source: str | None = None,
+    to: str | None = None,
+    experiments: Mapping[str, Iterable[str]] | None = None,
 ) -> Estimand:
     """Whether, and how, P(y | do, given) can be computed from the recorded variables.
 
@@ -241,6 +278,12 @@ def identify(
         A DAG, or an :class:`ADMG` with hidden common causes.
     y, do, given
         Names: what is asked, what is set, what is seen after it was set.
+    source, to, experiments
+        For an effect in the source ``to`` from studies elsewhere: the source's node, whose children
+        are the nodes that differ between sources; and for each other source that serves, the
+        variables that were set there from outside (none for a study that only looked on). Of ``to``
+        only what the intervention does not change is used; see
+        :mod:`consilience.causal.transport`.
 
     Examples
     --------
@@ -251,18 +294,50 @@ def identify(
     >>> print(identify(ADMG([("x", "y")], latent=[("x", "y")]), "y", do="x"))
     P(y | do(x)) is not identified: the hedge {x, y} and {y} stands in the way.
     """
-    whole = _admg_of(graph)
+    whole = graph_of(graph)
     sets = {"y": names_of(y), "do": names_of(do), "given": names_of(given)}
     _check_sets(whole, sets)
-    found = conditional_effect(whole, sets["y"], sets["do"], sets["given"])
     question = (tuple(sets["y"]), tuple(sets["do"]), tuple(sets["given"]))
+    if to is not None or experiments is not None:
+        return _moved(whole, question, source, to, experiments or {})
+    found = conditional_effect(whole, sets["y"], sets["do"], sets["given"])
     if isinstance(found, Hedge):
         return Estimand(whole, *question, None, found)
     expression, extra = averaged(whole, found.expression, [n for s in sets.values() for n in s])
     return Estimand(whole, *question, expression, None, extra)
 
 
-def _admg_of(graph: DAG | ADMG) -> ADMG:
+def _moved(
+    graph: ADMG,
+    question: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    source: str | None,
+    to: str | None,
+    experiments: Mapping[str, Iterable[str]],
+) -> Estimand:
+    """The estimand of an effect in another source."""
+    y, do, given = question
+    if source is None or to is None or not experiments or given:
+        raise InputError(
+            "identify: an effect is moved by source= (the node), to= (the target) and experiments= "
+            "(what was set in the other sources), without given=.",
+            parameter="to",
+        )
+    _check.known("node", [source], graph.nodes)
+    studies = {name: tuple(names_of(list(set_there))) for name, set_there in experiments.items()}
+    for set_there in studies.values():
+        _check.known("node", set_there, graph.nodes)
+    found = moved_effect(graph, y, do, source=source, to=to, studies=studies)
+    place = Target(source, to)
+    if isinstance(found, Hedge):
+        return Estimand(graph, *question, None, found, target=place)
+    if isinstance(found, Differs):
+        return Estimand(graph, *question, None, None, target=place, differs=found.nodes)
+    expression, extra = averaged(graph, found.expression, (*y, *do))
+    return Estimand(graph, *question, expression, None, extra, place)
+
+
+def graph_of(graph: DAG | ADMG) -> ADMG:
+    """The graph with its hidden causes; a DAG has none."""
     if isinstance(graph, ADMG):
         return graph
     if isinstance(graph, DAG):

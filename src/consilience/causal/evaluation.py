@@ -22,10 +22,12 @@ from consilience._typing import Floats
 from consilience.causal.expression import (
     Conditional,
     Expression,
+    Fixed,
     Product,
     Ratio,
     Sum,
 )
+from consilience.data.variable import Variable
 from consilience.inference.elimination import Labeled
 from consilience.statistics.family import Family
 
@@ -50,21 +52,38 @@ class Value:
 
 
 def value_of(
-    expression: Expression, tables: Mapping[Family, Value], *, memory_limit: float
+    expression: Expression,
+    tables: Mapping[Family, Value],
+    variables: Mapping[str, Variable],
+    *,
+    memory_limit: float,
 ) -> Value:
-    """The value of an expression over the variables it depends on."""
-    match expression:
-        case Conditional(family):
-            return tables[family]
-        case Sum(over, body):
-            parts = body.factors if isinstance(body, Product) else (body,)
-            values = [value_of(part, tables, memory_limit=memory_limit) for part in parts]
-            return _contracted(values, over, memory_limit)
-        case Ratio(numerator, denominator):
-            above = value_of(numerator, tables, memory_limit=memory_limit)
-            return _divided(above, value_of(denominator, tables, memory_limit=memory_limit))
-    factors = [value_of(part, tables, memory_limit=memory_limit) for part in expression.factors]
-    return _contracted(factors, (), memory_limit)
+    """The value of an expression over the names it depends on; ``variables`` know the states."""
+
+    def value(part: Expression) -> Value:
+        match part:
+            case Conditional(family):
+                return tables[family]
+            case Sum(over, body):
+                factors = body.factors if isinstance(body, Product) else (body,)
+                return _contracted([value(one) for one in factors], over, memory_limit)
+            case Ratio(numerator, denominator):
+                return _divided(value(numerator), value(denominator))
+            case Fixed(name, state, body):
+                return _taken(value(body), name, variables[name].code(state))
+        return _contracted([value(one) for one in part.factors], (), memory_limit)
+
+    return value(expression)
+
+
+def _taken(whole: Value, name: str, code: int) -> Value:
+    """The numbers at one state of a variable."""
+    if name not in whole.names:
+        return whole
+    axis = whole.names.index(name)
+    gaps = None if whole.undefined is None else np.take(whole.undefined, code, axis=axis)
+    names = whole.names[:axis] + whole.names[axis + 1 :]
+    return Value(names, np.take(whole.values, code, axis=axis), gaps)
 
 
 def _contracted(factors: Sequence[Value], over: Sequence[str], limit: float) -> Value:

@@ -12,8 +12,8 @@ families whose counts it needs, and is computed from the tables of these familie
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from consilience.statistics.family import Family
@@ -21,6 +21,7 @@ from consilience.statistics.family import Family
 __all__ = [
     "Conditional",
     "Expression",
+    "Fixed",
     "Product",
     "Ratio",
     "Sum",
@@ -64,7 +65,16 @@ class Ratio:
     denominator: Expression
 
 
-Expression: TypeAlias = Conditional | Product | Sum | Ratio
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The body with a variable, such as the source, at one state."""
+
+    name: str
+    state: str
+    body: Expression
+
+
+Expression: TypeAlias = Conditional | Product | Sum | Ratio | Fixed
 
 
 def product(factors: Iterable[Expression]) -> Expression:
@@ -123,6 +133,8 @@ def free_names(expression: Expression) -> frozenset[str]:
             return frozenset(family.variables)
         case Sum(over, body):
             return free_names(body).difference(over)
+        case Fixed(name, _, body):
+            return free_names(body) - {name}
     return frozenset().union(*map(free_names, _parts(expression)))
 
 
@@ -133,12 +145,12 @@ def families_of(expression: Expression) -> tuple[Family, ...]:
 
 def text_of(expression: Expression) -> str:
     """The expression for people: ``sum_m P(m | x) sum_x' P(y | m, x') P(x')``."""
-    return _written(expression, _Text(), {}, free_names(expression))
+    return _written(expression, _Text(), _Scope(free_names(expression)))
 
 
 def latex_of(expression: Expression) -> str:
     """The expression in LaTeX, without dollar signs."""
-    return _written(expression, _Latex(), {}, free_names(expression))
+    return _written(expression, _Latex(), _Scope(free_names(expression)))
 
 
 def _factors(expression: Expression) -> tuple[Expression, ...]:
@@ -149,7 +161,7 @@ def _parts(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Product(factors):
             return factors
-        case Sum(_, body):
+        case Sum(_, body) | Fixed(_, _, body):
             return (body,)
         case Ratio(numerator, denominator):
             return (numerator, denominator)
@@ -221,29 +233,50 @@ _ESCAPES = {
 }
 
 
-def _written(
-    expression: Expression,
-    style: _Text | _Latex,
-    primes: dict[str, int],
-    taken: Collection[str],
-) -> str:
-    """The expression in a style; ``primes`` are those of bound names, ``taken`` names in use."""
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Names in use where an expression stands: those taken, primes of bound ones, states of fixed
+    ones.
+    """
+
+    taken: frozenset[str]
+    primes: Mapping[str, int] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+
+    def bound(self, over: Sequence[str]) -> _Scope:
+        """The scope inside a sum."""
+        primes = {name: self.primes.get(name, 0) + (name in self.taken) for name in over}
+        return _Scope(self.taken.union(over), {**self.primes, **primes}, self.states)
+
+    def name(self, name: str, style: _Text | _Latex) -> str:
+        """The name as it is written here."""
+        written = style.name(name, self.primes.get(name, 0))
+        return f"{written}={style.name(self.states[name], 0)}" if name in self.states else written
+
+
+def _written(expression: Expression, style: _Text | _Latex, scope: _Scope) -> str:
+    """The expression in a style."""
     match expression:
         case Conditional(family):
-            names = [style.name(name, primes.get(name, 0)) for name in family.variables]
+            names = [scope.name(name, style) for name in family.variables]
             return style.conditional(names[-1], ", ".join(names[:-1]))
         case Sum(over, body):
-            bound = {name: primes.get(name, 0) + (name in taken) for name in over}
-            names = ", ".join(style.name(name, bound[name]) for name in over)
-            inner = _written(body, style, {**primes, **bound}, {*taken, *over})
-            return style.sum(names, inner)
+            inside = scope.bound(over)
+            names = ", ".join(inside.name(name, style) for name in over)
+            return style.sum(names, _written(body, style, inside))
         case Ratio(numerator, denominator):
             return style.ratio(
-                _written(numerator, style, primes, taken),
-                _written(denominator, style, primes, taken),
+                _written(numerator, style, scope), _written(denominator, style, scope)
             )
-    factors = expression.factors
-    written = [_written(factor, style, primes, taken) for factor in factors]
+        case Fixed(name, state, body):
+            inside = _Scope(scope.taken, scope.primes, {**scope.states, name: state})
+            return _written(body, style, inside)
+    return _written_product(expression.factors, style, scope)
+
+
+def _written_product(factors: Sequence[Expression], style: _Text | _Latex, scope: _Scope) -> str:
+    """Factors side by side; a sum that others follow stands in brackets."""
+    written = [_written(factor, style, scope) for factor in factors]
     is_open = [isinstance(factor, Sum) and i < len(factors) - 1 for i, factor in enumerate(factors)]
     grouped = (
         style.group(text) if loose else text for text, loose in zip(written, is_open, strict=True)

@@ -128,7 +128,10 @@ def _from_rows(
 ) -> FamilyTables:
     engine = engine_of(rows)
     schema = engine.schema
-    known = {variable.name: variable for variable in schema.variables.values()}
+    known = {
+        **schema.variables,
+        **({} if schema.source is None else {schema.source.name: schema.source}),
+    }
     for family in families:
         _check.known("variable", family.variables, known)
         _refuse_continuous(family, known)

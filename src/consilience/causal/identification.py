@@ -47,9 +47,11 @@ __all__ = [
     "District",
     "Hedge",
     "Identified",
+    "ancestors_within",
     "averaged",
     "conditional_effect",
     "districts_of_question",
+    "effect_of_piece",
     "joint_effect",
 ]
 
@@ -126,9 +128,9 @@ def joint_effect(graph: ADMG, y: Collection[str], x: Collection[str]) -> Express
 
 def districts_of_question(graph: ADMG, y: Collection[str], x: Collection[str]) -> list[District]:
     """The districts among the ancestors of y that P(y | do(x)) needs, each with its part."""
-    ancestral = _ancestors(graph, y, set(graph.nodes))
+    ancestral = ancestors_within(graph, y, set(graph.nodes))
     order = [node for node in graph.dag.topological_order() if node in ancestral]
-    rest = _ancestors(graph, y, ancestral.difference(x))
+    rest = ancestors_within(graph, y, ancestral.difference(x))
     pieces = graph.districts_of(rest)
     found = []
     for district in graph.districts_of(ancestral):
@@ -163,6 +165,22 @@ def averaged(
     if not extra:
         return expression, ()
     return total(extra, product([*chain, expression])), tuple(extra)
+
+
+def effect_of_piece(graph: ADMG, piece: frozenset[str], source: str) -> Expression | Hedge:
+    """Q of a set of nodes connected by hidden causes, from what one source shows.
+
+    The source joins the conditions of every family, so that its state can be fixed.
+    """
+    ancestral = ancestors_within(graph, piece, set(graph.nodes))
+    order = [node for node in graph.dag.topological_order() if node in ancestral]
+    [whole] = [district for district in graph.districts_of(ancestral) if piece <= district]
+    families = [
+        Conditional(Family(node, (source, *_pillow(graph, order[: i + 1], node))))
+        for i, node in enumerate(order)
+        if node in whole
+    ]
+    return _reduced(graph, order, piece, whole, product(families))
 
 
 def _exchanged(
@@ -207,7 +225,7 @@ def _reduced(
 ) -> Expression | Hedge:
     """Q[inner] from Q[outer]."""
     while True:
-        ancestral = _ancestors(graph, inner, outer)
+        ancestral = ancestors_within(graph, inner, outer)
         if ancestral == inner:
             return total([node for node in order if node in outer - inner], known)
         if ancestral == outer:
@@ -227,7 +245,7 @@ def _district_of(whole: Expression, order: Sequence[str], district: Collection[s
     return product(factors)
 
 
-def _ancestors(graph: ADMG, nodes: Collection[str], among: Collection[str]) -> frozenset[str]:
+def ancestors_within(graph: ADMG, nodes: Collection[str], among: Collection[str]) -> frozenset[str]:
     """The nodes and their ancestors within a part of the graph."""
     found = closure(nodes, lambda one: (p for p in graph.parents(one) if p in among))
     return frozenset(found)

@@ -159,7 +159,7 @@ class _Question:
         variables = {**tables.variables, **_others(asked, data, tables.variables)}
 
         def number(expression: Expression) -> Value:
-            return value_of(expression, values, memory_limit=memory_limit)
+            return value_of(expression, values, variables, memory_limit=memory_limit)
 
         programs = tuple(
             _Program.of(asked.graph, part, number(part.whole), variables) for part in opened
