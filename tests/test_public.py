@@ -19,7 +19,7 @@ CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact MLE Dirichlet H
 PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""
 NAMESPACES = (
-    *("classify", "data", "estimators", "files", "fusion", "gaps", "inference", "latent"),
+    *("causal", "classify", "data", "estimators", "files", "fusion", "gaps", "inference", "latent"),
     *("scores", "searches", "simulate"),
 )
 ELSEWHERE = {("inference", "Exact")}

@@ -14,6 +14,13 @@ import consilience
 ROOT = Path(consilience.__file__).parent
 
 SEEN = (
+    "causal/adjustment.py",
+    "causal/effects.py",
+    "causal/estimand.py",
+    "causal/necessity.py",
+    "causal/path_parts.py",
+    "causal/response.py",
+    "causal/what_if.py",
     "classify/evaluation.py",
     "classify/results.py",
     "data/describe.py",
@@ -23,6 +30,7 @@ SEEN = (
     "distributions/linear_gaussian.py",
     "distributions/logistic.py",
     "fusion/fusion_record.py",
+    "graph/admg.py",
     "graph/arc_comparison.py",
     "graph/cpdag.py",
     "graph/dag.py",

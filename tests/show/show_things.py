@@ -73,7 +73,36 @@ def evaluated() -> cs.classify.CrossEvaluation:
     return cs.cross_evaluate(part, "ill", splits=cs.classify.StratifiedFolds(3), seed=1)
 
 
+@cache
+def confounded() -> cs.causal.ADMG:
+    return cs.causal.ADMG([("sex", "ill"), ("ill", ODD)], latent=[("sex", ODD)])
+
+
+def counterfactual() -> cs.causal.Counterfactual:
+    row = {"sex": "F", "ill": "yes", ODD: "none"}
+    return cs.causal.counterfactual(
+        tables(), ODD, do={"ill": "no"}, given=row, mechanism=cs.causal.GumbelMax()
+    )
+
+
+def causation() -> cs.causal.Causation:
+    question = {"cause": {"ill": "yes"}, "against": {"ill": "no"}, "effect": {ODD: "none"}}
+    return cs.causal.causation(tables(), **question)
+
+
 THINGS = {
+    "ADMG": confounded,
+    "Estimand": lambda: cs.causal.identify(confounded(), ODD, do="sex"),
+    "Effect": lambda: cs.causal.effect(
+        tables(), ODD, do={"ill": "yes"}, against={"ill": "no"}, state="none", draws=50
+    ),
+    "Bounds": lambda: counterfactual().bounds,
+    "Counterfactual": counterfactual,
+    "Causation": causation,
+    "PathEffects": lambda: cs.causal.path_effects(
+        tables(), ODD, do={"sex": "F"}, against={"sex": "M"}, state="none"
+    ),
+    "AdjustmentSets": lambda: cs.causal.adjustment_sets(tables().dag, ODD, do="ill"),
     "Variable": lambda: cs.Variable(ODD, ("<low>", "high"), ordered=True),
     "Schema": lambda: rows().schema,
     "Table": rows,

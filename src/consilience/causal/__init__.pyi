@@ -25,7 +25,7 @@ from consilience.causal.necessity import (
     Causation as Causation,
     causation as causation,
 )
-from consilience.causal.paths import (
+from consilience.causal.path_parts import (
     PathEffects as PathEffects,
     path_effects as path_effects,
 )

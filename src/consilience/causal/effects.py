@@ -25,10 +25,10 @@ from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.causal.class_effects import parent_sets
 from consilience.causal.estimand import Estimand, identify
-from consilience.causal.evaluation import DRAW, Value, value_of
 from consilience.causal.expression import Conditional, product, total
 from consilience.causal.family_tables import drawn_tables
 from consilience.causal.response import bounds_of
+from consilience.causal.values import DRAW, Value, value_of
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.errors import InputError
@@ -410,7 +410,7 @@ def _difference(sides: Sequence[Network], question: _Question, extra: Mapping[An
 
 def _level(net: Network, y: str, state: Any, given: Mapping[str, Any]) -> float:
     """The probability of the state, or the mean."""
-    belief = net.query(y, given=given)
+    belief: Any = net.query(y, given=given)
     return float(belief.mean) if net.variables[y].is_continuous else float(belief[state])
 
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.causal.evaluation import Value, value_of
 from consilience.causal.expression import Expression, families_of, latex_of, text_of
 from consilience.causal.family_tables import FamilyTables, tables_of
 from consilience.causal.identification import Hedge, averaged, conditional_effect
+from consilience.causal.response import Bounds, bounds_of
 from consilience.causal.transport import Differs, moved_effect
+from consilience.causal.values import Value, value_of
 from consilience.data.table import Table
 from consilience.errors import DataError, GraphError, InputError, ModelError
 from consilience.graph.admg import ADMG
@@ -163,10 +164,8 @@ class Estimand:
         *,
         estimator: Estimator | None = None,
         memory_limit: float = MEMORY_LIMIT,
-    ) -> Any:
+    ) -> Bounds:
         """The lowest and highest probability of each state of y that the data allow."""
-        from consilience.causal.response import bounds_of
-
         return bounds_of(self, data, do, given, estimator=estimator, memory_limit=memory_limit)
 
     def tables(

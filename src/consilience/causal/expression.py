@@ -2,7 +2,7 @@ r"""What an estimand is made of: conditional probabilities, their products, sums
 
 An expression is a value. It prints as text and as LaTeX, knows the variables it depends on and the
 families whose counts it needs, and is computed from the tables of these families alone
-(:mod:`consilience.causal.evaluation`). The functions that build expressions simplify on the way:
+(:mod:`consilience.causal.values`). The functions that build expressions simplify on the way:
 
 .. math::
     \sum_v P(v \mid g)\, A = A \quad (v \notin A), \qquad
@@ -262,8 +262,8 @@ def _written(expression: Expression, style: _Text | _Latex, scope: _Scope) -> st
             return style.conditional(names[-1], ", ".join(names[:-1]))
         case Sum(over, body):
             inside = scope.bound(over)
-            names = ", ".join(inside.name(name, style) for name in over)
-            return style.sum(names, _written(body, style, inside))
+            bound = ", ".join(inside.name(name, style) for name in over)
+            return style.sum(bound, _written(body, style, inside))
         case Ratio(numerator, denominator):
             return style.ratio(
                 _written(numerator, style, scope), _written(denominator, style, scope)

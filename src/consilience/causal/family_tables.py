@@ -15,7 +15,7 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats
-from consilience.causal.evaluation import DRAW, Value
+from consilience.causal.values import DRAW, Value
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical

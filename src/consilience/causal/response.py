@@ -38,9 +38,9 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
-from consilience.causal.evaluation import Value, value_of
 from consilience.causal.expression import Expression, families_of, product
 from consilience.causal.identification import District, averaged, districts_of_question
+from consilience.causal.values import Value, value_of
 from consilience.data.variable import Variable
 from consilience.errors import InputError, ModelError
 from consilience.graph.admg import ADMG
@@ -96,6 +96,11 @@ class Bounds:
         ends = zip(self.variable.discrete_states, self.low, self.high, strict=True)
         shown = ", ".join(f"{state} [{low:.6g}, {high:.6g}]" for state, low, high in ends)
         return f"Bounds({self.variable.name}: {shown}{'' if self.is_sharp else '; not sharp'})"
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
 
 
 def bounds_of(

@@ -163,8 +163,8 @@ def _coupled(
         for turned in product(*(range(local.given[i].n_states) for i in moved)):
             there = _with(place, moved, turned)
             p, q = local.table[place], local.table[there]
-            rows = _rows(p, q, None if there == place else mechanism)
-            table[(slice(None), *place, *turned)] = rows
+            where: tuple[Any, ...] = (slice(None), *place, *turned)
+            table[where] = _rows(p, q, None if there == place else mechanism)
     return Categorical(star, given, table)
 
 

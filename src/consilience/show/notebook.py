@@ -11,6 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from consilience.causal.adjustment import AdjustmentSets
+from consilience.causal.effects import Effect
+from consilience.causal.estimand import Estimand
+from consilience.causal.necessity import Causation
+from consilience.causal.path_parts import PathEffects
+from consilience.causal.response import Bounds
+from consilience.causal.what_if import Counterfactual
 from consilience.classify.evaluation import Evaluation
 from consilience.classify.results import CrossEvaluation
 from consilience.data.describe import Description
@@ -18,6 +25,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.fusion.fusion_record import Fusion
+from consilience.graph.admg import ADMG
 from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -35,7 +43,7 @@ from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
 from consilience.network.record import Record
-from consilience.show import notebook_records as records
+from consilience.show import notebook_causal as causal, notebook_records as records
 from consilience.show.belief import density_curve
 from consilience.show.html import (
     N_LINES,
@@ -272,5 +280,13 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Influence: drawn_influence,
     PooledAnswer: records.pooled,
     Explanation: records.explanation,
+    ADMG: causal.hidden_causes,
+    Estimand: causal.estimand,
+    Effect: causal.effect,
+    Bounds: causal.bounds,
+    Counterfactual: causal.counterfactual,
+    Causation: causal.causation,
+    PathEffects: causal.paths,
+    AdjustmentSets: causal.adjustments,
 }
 """What a notebook shows of each kind of thing."""

@@ -165,5 +165,5 @@ def _level(net: Network, y: str, state: Any) -> float:
 
 
 def _seen(net: Network, y: str, state: Any, given: Mapping[str, Any]) -> float:
-    belief = net.query(y, given=dict(given))
+    belief: Any = net.query(y, given=dict(given))
     return float(belief.mean) if net.variables[y].is_continuous else float(belief[state])

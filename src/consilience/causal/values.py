@@ -98,7 +98,9 @@ def _contracted(factors: Sequence[Value], over: Sequence[str], limit: float) -> 
         defined.append(Labeled(factor.names, ((factor.values != 0) & (is_open == 0)) * 1.0))
     most = _sum_product(support, over, limit)
     least = _sum_product(defined, over, limit)
-    return Value(result.names, result.values, (most.values > least.values + 0.5) * 1.0)
+    return Value(
+        result.names, result.values, np.array(most.values > least.values + 0.5, np.float64)
+    )
 
 
 def _sum_product(factors: Sequence[Labeled], over: Sequence[str], limit: float) -> Labeled:
@@ -145,7 +147,7 @@ def _divided(above: Value, below: Value) -> Value:
         for value in (above, below)
         if value.undefined is not None
     ]
-    undefined = np.broadcast_to(denominator <= 0, shape) * 1.0
+    undefined = np.array(np.broadcast_to(denominator <= 0, shape), np.float64)
     for flag in flags:
         undefined = np.maximum(undefined, flag)
     return Value(names, values, undefined if np.any(undefined) else None)
