@@ -15,6 +15,7 @@ ROOT = Path(consilience.__file__).parent
 
 SEEN = (
     "causal/adjustment.py",
+    "causal/audits.py",
     "causal/effects.py",
     "causal/estimand.py",
     "causal/necessity.py",

@@ -102,6 +102,9 @@ THINGS = {
     "PathEffects": lambda: cs.causal.path_effects(
         tables(), ODD, do={"sex": "F"}, against={"sex": "M"}, state="none"
     ),
+    "FairnessReport": lambda: cs.causal.fairness(
+        tables(), discrete(), protected="sex", target="ill", positive="yes"
+    ),
     "AdjustmentSets": lambda: cs.causal.adjustment_sets(tables().dag, ODD, do="ill"),
     "Variable": lambda: cs.Variable(ODD, ("<low>", "high"), ordered=True),
     "Schema": lambda: rows().schema,

@@ -4,6 +4,11 @@ from consilience.causal.adjustment import (
     AdjustmentSets as AdjustmentSets,
     adjustment_sets as adjustment_sets,
 )
+from consilience.causal.audits import (
+    FairnessReport as FairnessReport,
+    GroupFairness as GroupFairness,
+    fairness as fairness,
+)
 from consilience.causal.couplings import (
     GumbelMax as GumbelMax,
     IndependentNoise as IndependentNoise,
@@ -17,6 +22,18 @@ from consilience.causal.effects import (
 from consilience.causal.estimand import (
     Estimand as Estimand,
     identify as identify,
+)
+from consilience.causal.fair_predictors import (
+    FairPredictor as FairPredictor,
+    HiddenCauses as HiddenCauses,
+    NonDescendants as NonDescendants,
+    Residuals as Residuals,
+    fair_predictor as fair_predictor,
+)
+from consilience.causal.group_measures import (
+    Gap as Gap,
+    Gaps as Gaps,
+    Group as Group,
 )
 from consilience.causal.identification import (
     Hedge as Hedge,
@@ -39,6 +56,10 @@ from consilience.causal.what_if import (
     Counterfactual as Counterfactual,
     counterfactual as counterfactual,
     counterfactuals as counterfactuals,
+)
+from consilience.causal.worlds import (
+    CounterfactualFairness as CounterfactualFairness,
+    Curve as Curve,
 )
 from consilience.graph.admg import (
     ADMG as ADMG,

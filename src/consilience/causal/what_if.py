@@ -40,7 +40,7 @@ from consilience.inference.intervention import intervene
 from consilience.network.factor import Factor
 from consilience.network.network import MEMORY_LIMIT, Network
 
-__all__ = ["Counterfactual", "counterfactual", "counterfactuals"]
+__all__ = ["Counterfactual", "World", "counterfactual", "counterfactuals", "widened"]
 
 MOST_COMPLETIONS = 100_000
 """Completions of a row that are averaged over."""
@@ -151,10 +151,10 @@ def counterfactuals(
     if y not in copied_nodes(net, do):
         return net.posteriors(table, y)
     both = twin(net, do=do, mechanism=mechanism)
-    return both.posteriors(_widened(table, both), y + STAR)
+    return both.posteriors(widened(table, both), y + STAR)
 
 
-def _widened(table: Table, both: Network) -> Table:
+def widened(table: Table, both: Network) -> Table:
     """The rows with columns for the other world, which nobody recorded."""
     new = {name: v for name, v in both.variables.items() if name.endswith(STAR)}
     n_rows = table.n_rows
@@ -239,43 +239,49 @@ def _bounds(
     for place in product(*(range(net.variables[name].n_states) for name in missing)):
         weight = 1.0 if weights is None else float(weights.values[place])
         if weight > 0:
-            world = _World(net, {**row, **dict(zip(missing, place, strict=True))}, target, changed)
+            world = World(net, {**row, **dict(zip(missing, place, strict=True))}, target, changed)
             for state in range(variable.n_states):
-                lowest, one = world.extreme(y, state, sign=-1.0)
-                highest, two = world.extreme(y, state, sign=1.0)
+                goal = (np.arange(variable.n_states) == state) * 1.0
+                lowest, highest, is_reached = world.extremes((y,), goal)
                 low[state] += weight * lowest
                 high[state] += weight * highest
-                is_sharp = is_sharp and one and two
+                is_sharp = is_sharp and is_reached
     return Bounds(variable, low, high, is_sharp=is_sharp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _World:
-    """A complete row, and what is set in the other world; all in codes."""
+class World:
+    """A complete row, and what is set in the other world; all in codes.
+
+    ``changed`` are the nodes that answer in both worlds.
+    """
 
     net: Network
     row: Mapping[str, int]
     do: Mapping[str, int]
     changed: frozenset[str]
 
-    def extreme(self, y: str, state: int, *, sign: float) -> tuple[float, bool]:
-        """The lowest (sign -1) or highest (sign 1) P(y* = state), and whether it is reached.
+    def extremes(self, names: tuple[str, ...], goal: Floats) -> tuple[float, float, bool]:
+        """The lowest and highest expected goal over all mechanisms, and whether they are reached.
 
-        Nodes are taken backwards; ``value`` is the best that follows, as a function of the nodes
-        that are still open.
+        ``goal`` is a function of some changed nodes, with one axis for each of ``names``.
         """
+        low, one = self._largest(names, -goal)
+        high, two = self._largest(names, goal)
+        return -low, high, one and two
+
+    def _largest(self, names: tuple[str, ...], goal: Floats) -> tuple[float, bool]:
+        """Nodes are taken backwards; the value left is a function of the nodes still open."""
         order = [n for n in self.net.dag.topological_order() if n in self.changed]
-        names: tuple[str, ...] = (y,)
-        value = sign * (np.arange(self.net.variables[y].n_states) == state)
-        is_sharp = True
+        value, is_sharp = goal, True
         for name in reversed(order):
             if name not in names:
                 continue
             parents = [p for p in self.net.dag.parents(name) if p in self.changed]
             others = [n for n in names if n != name and n not in parents]
-            names, value, reached = self._backwards(name, parents, others, names, value)
-            is_sharp = is_sharp and reached
-        return sign * float(value), is_sharp
+            names, value, is_reached = self._backwards(name, parents, others, names, value)
+            is_sharp = is_sharp and is_reached
+        return float(value), is_sharp
 
     def _backwards(
         self,

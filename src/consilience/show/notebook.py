@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from consilience.causal.adjustment import AdjustmentSets
+from consilience.causal.audits import FairnessReport
 from consilience.causal.effects import Effect
 from consilience.causal.estimand import Estimand
 from consilience.causal.necessity import Causation
@@ -288,5 +289,6 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Causation: causal.causation,
     PathEffects: causal.paths,
     AdjustmentSets: causal.adjustments,
+    FairnessReport: causal.fairness,
 }
 """What a notebook shows of each kind of thing."""

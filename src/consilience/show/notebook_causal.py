@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from consilience.causal.adjustment import AdjustmentSets
+from consilience.causal.audits import FairnessReport
 from consilience.causal.effects import Effect
 from consilience.causal.estimand import Estimand
+from consilience.causal.group_measures import Gap
 from consilience.causal.necessity import Causation
 from consilience.causal.path_parts import PathEffects
 from consilience.causal.response import Bounds
@@ -20,6 +22,7 @@ __all__ = [
     "counterfactual",
     "effect",
     "estimand",
+    "fairness",
     "hidden_causes",
     "paths",
 ]
@@ -100,6 +103,67 @@ def adjustments(found: AdjustmentSets) -> str:
         if nodes
     }
     return heading("Adjust for") + grid(("one of",), lines) + (facts(others) if others else "")
+
+
+def fairness(found: FairnessReport) -> str:
+    """Measures by group, the gaps, and what would change in another world."""
+    lines: list[Line] = [
+        (
+            name,
+            number(f"{group.n_rows:,.6g}"),
+            *(
+                _rate(rate)
+                for rate in (
+                    group.selection_rate,
+                    group.accuracy,
+                    group.true_positive_rate,
+                    group.false_positive_rate,
+                )
+            ),
+        )
+        for name, group in found.groups.items()
+    ]
+    head = ("group", "rows", "selected", "accuracy", "true positive", "false positive")
+    table = grid(head, lines) if lines else ""
+    return heading("FairnessReport") + table + _gap_table(found) + _worlds(found)
+
+
+def _gap_table(found: FairnessReport) -> str:
+    if found.gaps is None:
+        return ""
+    gaps = {
+        "selection difference": found.gaps.selection_difference,
+        "selection ratio": found.gaps.selection_ratio,
+        "odds difference": found.gaps.odds_difference,
+        "odds ratio": found.gaps.odds_ratio,
+        "opportunity difference": found.gaps.opportunity_difference,
+    }
+    lines: list[Line] = [(name, *_gap(gap)) for name, gap in gaps.items() if gap is not None]
+    return grid(("gap", "value", "low", "high"), lines)
+
+
+def _worlds(found: FairnessReport) -> str:
+    check = found.counterfactual
+    if check is None:
+        return notes(found.notes)
+    curve = check.curve
+    lines: list[Line] = [
+        (number(f"{eps:g}"), _rate(mean), _rate(worst))
+        for eps, mean, worst in zip(curve.eps, curve.mean, curve.worst, strict=True)
+    ]
+    said = "uses nothing that the attribute causes" if check.is_graphical else "by row"
+    about = heading("In another world", said)
+    table = grid(("change beyond", "on average", "worst row"), lines)
+    return about + table + notes([*found.notes, *found.assumptions])
+
+
+def _gap(gap: Gap) -> tuple[Cell, Cell, Cell]:
+    low, high = gap.interval
+    return number(f"{gap.value:.4g}"), number(f"{low:.4g}"), number(f"{high:.4g}")
+
+
+def _rate(rate: float | None) -> Cell:
+    return number("" if rate is None else f"{rate:.4g}")
 
 
 def _numbers(found: Effect) -> tuple[Cell, ...]:

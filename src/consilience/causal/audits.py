@@ -1,0 +1,291 @@
+"""The verb :func:`fairness`: how a predictor treats groups, and what it would do in another world.
+
+Three levels stand beside each other. Group measures compare what happens to groups
+(:mod:`consilience.causal.group_measures`). The graphical check asks whether the predictor uses
+anything that the protected attribute causes. The counterfactual check asks what the predictor would
+have said of the same row with another attribute (:mod:`consilience.causal.worlds`). All are about
+the predictor, not about the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience import _check, _freeze
+from consilience._typing import Floats, Seed
+from consilience.causal.couplings import Mechanism
+from consilience.causal.fair_predictors import only_columns
+from consilience.causal.group_measures import Gaps, Group, Mask, gaps_of, groups_of
+from consilience.causal.worlds import CounterfactualFairness, audit
+from consilience.data.table import Table
+from consilience.errors import DataError, InputError
+from consilience.network.network import Network
+
+__all__ = ["FairnessReport", "GroupFairness", "fairness"]
+
+Predictor: TypeAlias = Network | Callable[[Table], npt.ArrayLike] | npt.ArrayLike
+
+EPS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFairness:
+    """Measures by group and the gaps between groups, for some of the rows."""
+
+    groups: Mapping[str, Group]
+    gaps: Gaps
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FairnessReport:
+    """How a predictor treats groups.
+
+    Attributes
+    ----------
+    groups, gaps
+        Measures by group, and the gaps with their intervals; no groups if the target is continuous.
+    by_source
+        The same for the rows of each source.
+    counterfactual
+        The counterfactual check under the model; under the worst of several models. None without a
+        model, or if the predictor is only an array.
+    by_model
+        The counterfactual check under each model.
+    """
+
+    groups: Mapping[str, Group]
+    gaps: Gaps | None
+    by_source: Mapping[str, GroupFairness]
+    counterfactual: CounterfactualFairness | None
+    by_model: tuple[CounterfactualFairness, ...]
+    level: float
+    notes: tuple[str, ...]
+    assumptions: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+    def __repr__(self) -> str:
+        gap = None if self.gaps is None else self.gaps.selection_difference
+        found = "" if gap is None else f", selection difference {gap.value:.4g}"
+        return f"FairnessReport({len(self.groups)} groups{found})"
+
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
+
+def fairness(
+    predictor: Predictor,
+    table: Table,
+    *,
+    protected: str,
+    target: str,
+    positive: Any = None,
+    model: Network | Sequence[Network] | None = None,
+    mechanism: Mechanism | None = None,
+    threshold: float = 0.5,
+    eps: Sequence[float] = EPS,
+    level: float = 0.95,
+    seed: Seed = 1,
+) -> FairnessReport:
+    """How a predictor treats the groups of a protected attribute, by source and in all.
+
+    Parameters
+    ----------
+    predictor
+        A network, whose posterior of the target is the score; a function of a table; or the
+        predictions as an array (group measures only). Predictions are scores between 0 and 1, truth
+        values, or states of the target.
+    protected
+        The attribute, which may be the source itself.
+    target, positive
+        What is predicted, and its state that counts as selected; None for a continuous target,
+        which has no group measures.
+    model
+        A network, or several, that say what the attribute causes.
+    mechanism
+        How discrete features answer in two worlds; see :mod:`consilience.causal.couplings`.
+    threshold
+        Scores of at least this much select.
+    eps
+        Where delta(eps) is wanted.
+    level, seed
+        Of the intervals.
+    """
+    rng = _check.generator(seed)
+    _check.known(
+        "variable",
+        [protected, target],
+        [*table.variables, *([table.source] if table.source else [])],
+    )
+    predict = _score_function(predictor, target, positive)
+    scores = _numbers(predict(table) if predict else predictor, table, target, positive)
+    notes: list[str] = []
+    groups: dict[str, Group] = {}
+    gaps, by_source = None, {}
+    if positive is not None:
+        task = _Measured(table, protected, target, positive, scores, threshold)
+        notes += task.notes()
+        whole = task.fairness(np.ones(table.n_rows, bool), level, rng)
+        groups, gaps = dict(whole.groups), whole.gaps
+        by_source = task.by_source(level, rng)
+        notes += whole.gaps.notes
+    models = [] if model is None else [model] if isinstance(model, Network) else list(model)
+    checks = _checks(predictor, predict, table, models, protected, target, mechanism, eps, seed)
+    worst = max(checks, key=lambda one: float(one.curve.mean.sum()), default=None)
+    return FairnessReport(
+        groups,
+        gaps,
+        by_source,
+        worst,
+        tuple(checks),
+        level,
+        tuple(notes),
+        () if worst is None else worst.assumptions,
+    )
+
+
+def _checks(
+    predictor: Any,
+    predict: Callable[[Table], Floats] | None,
+    table: Table,
+    models: Sequence[Network],
+    protected: str,
+    target: str,
+    mechanism: Mechanism | None,
+    eps: Sequence[float],
+    seed: Seed,
+) -> list[CounterfactualFairness]:
+    if models and predict is None:
+        raise InputError(
+            "fairness: an array of predictions has group measures only; the counterfactual check "
+            "asks the predictor about other rows, so give a network or a function.",
+            parameter="predictor",
+        )
+    for net in models:
+        _check.known("node", [protected], net.variables)
+    return [
+        audit(
+            net,
+            table,
+            predict,  # type: ignore[arg-type]
+            protected=protected,
+            target=target,
+            uses=_uses(predictor, table, target),
+            mechanism=mechanism,
+            eps=eps,
+            seed=seed,
+        )
+        for net in models
+    ]
+
+
+def _uses(predictor: Any, table: Table, target: str) -> frozenset[str]:
+    """The columns that a predictor may depend on."""
+    if isinstance(predictor, Network):
+        return frozenset(predictor.dag.markov_blanket(target))
+    named = getattr(predictor, "columns", None)
+    return frozenset(table.variables) - {target} if named is None else frozenset(named)
+
+
+def _score_function(predictor: Any, target: str, positive: Any) -> Callable[[Table], Floats] | None:
+    """The predictor as a function from a table to one number for each row; None for an array."""
+    if isinstance(predictor, Network):
+        net = predictor
+        _check.known("node", [target], net.variables)
+        variable = net.variables[target]
+        column = 0 if variable.is_continuous else variable.code(positive)
+        return lambda table: net.posteriors(_about(table, net), target)[:, column]
+    if callable(predictor):
+        return lambda table: _numbers(predictor(table), table, target, positive)
+    return None
+
+
+def _about(table: Table, net: Network) -> Table:
+    """The rows as the network knows them; nodes that the rows lack are hidden."""
+    return only_columns(table, frozenset(table.variables), net)
+
+
+def _numbers(found: Any, table: Table, target: str, positive: Any) -> Floats:
+    """Predictions as numbers: scores as they are, truth values and states as 0 and 1."""
+    values = np.asarray(found)
+    if values.ndim == 2 and not table.variables[target].is_continuous:
+        values = values[:, table.variables[target].code(positive)]
+    if values.shape != (table.n_rows,):
+        raise DataError(
+            f"predictions must have one number for each of {table.n_rows:,} rows, got shape "
+            f"{values.shape}."
+        )
+    if values.dtype.kind not in "biuf":
+        return (values.astype(str) == str(positive)) * 1.0
+    if not np.all(np.isfinite(values.astype(float))):
+        raise DataError("predictions must be numbers; some are missing or infinite.")
+    return values.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """Rows with what was predicted for them and what is true."""
+
+    table: Table
+    protected: str
+    target: str
+    positive: Any
+    scores: Floats
+    threshold: float
+
+    def notes(self) -> list[str]:
+        left_out = int((~self._is_known()).sum())
+        if not left_out:
+            return []
+        return [f"{left_out:,} rows without {self.protected!r} or {self.target!r} are left out."]
+
+    def fairness(self, rows: Mask, level: float, rng: np.random.Generator) -> GroupFairness:
+        known = rows & self._is_known()
+        truth = self.table.column(self.target) == self.table.variables[self.target].code(
+            self.positive
+        )
+        weights = self.table.weights
+        is_score = bool(np.any((self.scores != 0) & (self.scores != 1)))
+        groups = groups_of(
+            {name: known & mask for name, mask in self._groups().items()},
+            selected=self.scores >= self.threshold,
+            truth=np.asarray(truth, bool),
+            scores=self.scores if is_score else None,
+            weights=np.ones(self.table.n_rows) if weights is None else np.asarray(weights, float),
+        )
+        return GroupFairness(groups, gaps_of(groups, level=level, rng=rng))
+
+    def by_source(self, level: float, rng: np.random.Generator) -> dict[str, GroupFairness]:
+        if self.table.source is None or self.table.source == self.protected:
+            return {}
+        codes = np.asarray(self.table.source_codes)
+        return {
+            name: self.fairness(codes == code, level, rng)
+            for code, name in enumerate(self.table.sources)
+        }
+
+    def _groups(self) -> dict[str, Mask]:
+        column = np.asarray(self.table.column(self.protected))
+        variable = self.table.schema[self.protected]
+        if variable.is_continuous:
+            values = np.unique(column[~np.isnan(column)])
+            return {f"{value:g}": column == value for value in values}
+        return {name: column == code for code, name in enumerate(variable.discrete_states)}
+
+    def _is_known(self) -> Mask:
+        known = np.ones(self.table.n_rows, bool)
+        for name in (self.protected, self.target):
+            column = np.asarray(self.table.column(name))
+            known &= ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
+        return known

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from causal_catalogue import graph, network
+
+import consilience as cs
+from consilience.errors import InputError, ModelError
+
+
+def sprinkler():
+    """C -> S, C -> R, S -> W <- R."""
+    c, s, r, w = (cs.Variable(name, ("no", "yes")) for name in "CSRW")
+    return cs.Network.of(
+        [
+            cs.Categorical(c, (), [0.5, 0.5]),
+            cs.Categorical(s, (c,), [[0.5, 0.5], [0.9, 0.1]]),
+            cs.Categorical(r, (c,), [[0.8, 0.2], [0.2, 0.8]]),
+            cs.Categorical(w, (s, r), [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]]),
+        ]
+    )
+
+
+def test_conditions_come_after_the_intervention():
+    found = cs.causal.effect(sprinkler(), "W", do={"S": "yes"}, given={"R": "yes"}, state="yes")
+    assert found.value == pytest.approx(0.99)
+
+
+def test_targets_are_ordered_by_their_effect():
+    found = cs.causal.intervention_targets(sprinkler(), "W", state="yes")
+    assert list(found) == ["R", "S", "C"]
+    net = sprinkler()
+    for name, one in found.items():
+        levels = [net.do({name: s}).query("W")["yes"] for s in ("no", "yes")]
+        assert one.value == pytest.approx(max(levels) - min(levels))
+
+
+def test_a_fitted_network_has_intervals_by_source_and_for_a_new_one():
+    rng = np.random.default_rng(1)
+    clinic = rng.integers(0, 3, 900)
+    x = rng.random(900) < 0.5
+    y = rng.random(900) < 0.2 + 0.4 * x + 0.1 * clinic
+    columns = {
+        "clinic": np.array(["a", "b", "c"])[clinic],
+        "x": np.where(x, "yes", "no"),
+        "y": np.where(y, "yes", "no"),
+    }
+    table = cs.read(columns, source="clinic")
+    found = cs.causal.effect(
+        cs.DAG([("x", "y")]),
+        "y",
+        do={"x": "yes"},
+        against={"x": "no"},
+        state="yes",
+        table=table,
+        draws=400,
+    )
+    assert set(found.by_source) == {"a", "b", "c", "new_source"}
+    low, high = found.interval
+    assert low < 0.4 < high
+    assert low < found.value < high
+    widths = {name: one.interval[1] - one.interval[0] for name, one in found.by_source.items()}
+    assert widths["new_source"] > max(widths[name] for name in "abc")
+
+
+def test_draws_agree_with_networks_drawn_one_by_one():
+    table = sprinkler().sample(60, seed=2)
+    net = cs.fit(sprinkler().dag, table, cs.Dirichlet(per_cell=1))
+    found = cs.causal.effect(
+        net, "W", do={"S": "yes"}, against={"S": "no"}, state="yes", draws=4000
+    )
+    drawn = [
+        one.do({"S": "yes"}).query("W")["yes"] - one.do({"S": "no"}).query("W")["yes"]
+        for one in cs.draws(net, 400, seed=1)
+    ]
+    assert found.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.06)
+
+
+def test_a_formula_from_counts_has_an_exact_posterior():
+    admg = graph("xm my", "xy")
+    net = network(admg)
+    table = net.sample(20_000, seed=1).select(["x", "m", "y"])
+    found = cs.causal.effect(
+        admg, "y", do={"x": "1"}, against={"x": "0"}, state="1", table=table, level=0.99
+    )
+    low, high = found.interval
+    assert low < 0.344444444444 - 0.603703703704 < high
+    assert high - low < 0.05
+
+
+def test_what_is_not_identified_is_bounded():
+    admg = graph("zx xy", "xy")
+    table = network(admg).sample(50_000, seed=1).select(["x", "y", "z"])
+    found = cs.causal.effect(admg, "y", do={"x": "1"}, against={"x": "0"}, state="1", table=table)
+    assert found.value is None
+    assert found.bounds == pytest.approx((-0.459876543210, 0.336419753086), abs=0.02)
+
+
+def test_a_soft_intervention_sets_a_distribution():
+    net = sprinkler()
+    mixed = net.do({"S": cs.Soft({"yes": 0.3, "no": 0.7})}).query("W")["yes"]
+    parts = [net.do({"S": state}).query("W")["yes"] for state in ("yes", "no")]
+    assert mixed == pytest.approx(0.3 * parts[0] + 0.7 * parts[1])
+
+
+def trial_and_city(extra=()):
+    place = cs.Variable("F", ("trial", "city"))
+    x, y, z = (cs.Variable(name, ("0", "1")) for name in "xyz")
+    net = cs.Network.of(
+        [
+            cs.Categorical(place, (), [0.5, 0.5]),
+            cs.Categorical(z, (place,), [[0.7, 0.3], [0.3, 0.7]]),
+            cs.Categorical(x, (), [0.5, 0.5]),
+            cs.Categorical(y, (x, z), [[[0.8, 0.2], [0.5, 0.5]], [[0.4, 0.6], [0.45, 0.55]]]),
+        ],
+        source="F",
+    )
+    return cs.DAG([("z", "y"), ("x", "y"), ("F", "z"), *extra]), net
+
+
+def test_an_effect_moves_from_a_trial_to_a_city():
+    dag, net = trial_and_city()
+    question = {"do": "x", "source": "F", "experiments": {"trial": ["x"]}}
+    for place, levels in (("trial", (0.29, 0.585)), ("city", (0.41, 0.565))):
+        found = cs.causal.identify(dag, "y", to=place, **question)
+        assert [found.query(net, {"x": s})["1"] for s in "01"] == pytest.approx(levels)
+    table = net.sample(100_000, seed=1)
+    moved = cs.causal.effect(
+        dag,
+        "y",
+        do={"x": "1"},
+        against={"x": "0"},
+        state="1",
+        table=table,
+        to="city",
+        experiments={"trial": ["x"]},
+    )
+    assert moved.value == pytest.approx(0.155, abs=0.02)
+
+
+def test_an_effect_does_not_move_where_the_outcome_itself_differs():
+    dag, net = trial_and_city([("F", "y")])
+    found = cs.causal.identify(
+        dag, "y", do="x", source="F", to="city", experiments={"trial": ["x"]}
+    )
+    assert not found.is_identified
+    assert found.differs == ("y",)
+    with pytest.raises(ModelError, match="y differs between the sources"):
+        found.query(net, {"x": "1"})
+
+
+def test_errors_name_the_culprit():
+    net = sprinkler()
+    with pytest.raises(InputError, match="name the state of 'W' in state="):
+        cs.causal.effect(net, "W", do={"S": "yes"})
+    with pytest.raises(InputError, match="must set the same variables"):
+        cs.causal.effect(net, "W", do={"S": "yes"}, against={"R": "no"}, state="yes")
+    with pytest.raises(InputError, match="a graph needs rows"):
+        cs.causal.effect(net.dag, "W", do={"S": "yes"}, state="yes")
