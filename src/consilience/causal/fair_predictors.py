@@ -132,10 +132,11 @@ def _over_worlds(fair: FairPredictor, table: Table) -> Floats:
     """The predictions in every world of the attribute, weighted by its probabilities."""
     net, name = fair.net, fair.protected
     variable = net.variables[name]
+    belief: Any = net.query(name)
     if variable.is_continuous:
-        worlds: list[tuple[Any, float]] = [(float(net.query(name).mean), 1.0)]
+        worlds: list[tuple[Any, float]] = [(float(belief.mean), 1.0)]
     else:
-        shares = net.query(name).values
+        shares = belief.values
         worlds = [(s, float(p)) for s, p in zip(variable.discrete_states, shares, strict=True)]
     total: Any = 0.0
     for state, share in worlds:

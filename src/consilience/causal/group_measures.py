@@ -89,7 +89,7 @@ def groups_of(
 
 
 def _group(
-    rows: Floats, selected: Floats, truth: Floats, scores: Floats | None, weights: Floats
+    rows: Mask, selected: Mask, truth: Mask, scores: Floats | None, weights: Floats
 ) -> Group:
     weight = weights * rows
     total, positive = weight.sum(), (weight * truth).sum()
