@@ -115,7 +115,8 @@ def audit(
 ) -> CounterfactualFairness:
     """The counterfactual fairness of a predictor under one network."""
     follows = copied_nodes(net, {protected: None}) - {protected, target}
-    features = [n for n in net.dag.topological_order() if n in follows and n in table.variables]
+    changed = follows & uses & frozenset(table.variables)
+    features = [name for name in net.dag.topological_order() if name in changed]
     is_graphical = protected not in uses and not (uses & follows)
     states = _states(net, table, protected)
     here = predict(table)
