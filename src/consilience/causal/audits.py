@@ -193,7 +193,9 @@ def _checks(
 def _uses(predictor: Any, table: Table, target: str) -> frozenset[str]:
     """The columns that a predictor may depend on."""
     if isinstance(predictor, Network):
-        return frozenset(predictor.dag.markov_blanket(target))
+        blanket = predictor.dag.markov_blanket(target)
+        is_recorded = blanket <= frozenset(table.variables)
+        return blanket if is_recorded else frozenset(predictor.variables) - {target}
     named = getattr(predictor, "columns", None)
     return frozenset(table.variables) - {target} if named is None else frozenset(named)
 
