@@ -1,6 +1,7 @@
 """The public names of the package and their homes; :mod:`consilience._lazy` reads them."""
 
 from consilience import (
+    averaging as averaging,
     causal as causal,
     classify as classify,
     data as data,
@@ -13,6 +14,9 @@ from consilience import (
     scores as scores,
     searches as searches,
     simulate as simulate,
+)
+from consilience.averaging.model_averaging import (
+    average as average,
 )
 from consilience.classify.classifiers import (
     NaiveBayesClassifier as NaiveBayesClassifier,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +21,18 @@ from consilience.incomplete.structural_em import (
     StructuralEM,
     structural_em,
 )
-from consilience.statistics.counts import MEMORY_LIMIT, Counts
+from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
-from consilience.statistics.gather import count, engine_of
+from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
-from consilience.statistics.strata import Strata
-from consilience.structure.columns import check_continuous, check_counts, check_spread, rows_used
-from consilience.structure.family_scores import family_scores, strata_of
-from consilience.structure.scores.score import Score, check_score, takes_gaps
+from consilience.structure.columns import rows_used
+from consilience.structure.family_scores import family_scores
+from consilience.structure.scores.score import Score, check_score
 from consilience.structure.scores.source_scores import bounded
 from consilience.structure.searches.constraints import Constraints, without_logistic
 from consilience.structure.searches.hill_climb import HillClimb
+from consilience.structure.searches.rows_task import Look, look_at, task_on
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
 from consilience.structure.source_ways import default_score, note_on_sources, ways_of
 
@@ -170,14 +170,6 @@ def node_scores(
     return family_scores(engine, dag, score, memory_limit=memory_limit)
 
 
-class _Look(NamedTuple):
-    """Rows, the moments of their continuous variables and the counts of each discrete one."""
-
-    rows: Engine
-    strata: Strata
-    counts: Sequence[Counts]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Question:
     """What is asked of a search apart from the rows and the score."""
@@ -200,33 +192,19 @@ class _Question:
         default = HillClimb(restarts=PATIENCE) if self.is_patient else HillClimb()
         return (self.search or default).search(task)
 
-    def look(self, rows: Engine) -> _Look:
+    def look(self, rows: Engine) -> Look:
         """The rows with the statistics of each variable alone."""
-        names = self.constraints.names
-        strata = strata_of(rows, names, self.memory_limit)
-        discrete = [Family(name) for name in names if name not in strata.names]
-        return _Look(rows, strata, count(rows, discrete) if discrete else [])
+        return look_at(rows, self.constraints.names, self.memory_limit)
 
-    def task(self, look: _Look, score: Score) -> Task:
+    def task(self, look: Look, score: Score) -> Task:
         """The task of a search on rows without gaps, or with a score that takes them."""
-        rows, strata, counts = look.rows, look.strata, look.counts
-        gaps = takes_gaps(score)
-        n_rows = 0.0
-        if counts or not strata.names:
-            n_rows = check_counts(counts, gaps=gaps)
-        if strata.names:
-            n_rows = check_continuous(rows, strata, gaps=gaps)
-            if not strata.gaps:
-                check_spread(strata, score)
-        return Task(
-            rows,
+        return task_on(
+            look,
             score,
             self.constraints,
-            self.rng,
-            self.clock,
-            self.memory_limit,
-            n_rows=n_rows,
-            strata=strata,
+            rng=self.rng,
+            clock=self.clock,
+            memory_limit=self.memory_limit,
             logistic=self.logistic,
         )
 
@@ -274,7 +252,7 @@ def _search(
     return _despite_gaps(question, look, method)
 
 
-def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResult:
+def _over_all_rows(question: _Question, look: Look, score: Score) -> SearchResult:
     before = question.rng.bit_generator.state
     try:
         task = question.task(look, score)
@@ -289,7 +267,7 @@ def _over_all_rows(question: _Question, look: _Look, score: Score) -> SearchResu
     return replace(found, judged_by=repr(score), n_rows=n_rows, by_source=ways, notes=notes)
 
 
-def _by_bound(question: _Question, look: _Look, score: Score, error: TooDearError) -> SearchResult:
+def _by_bound(question: _Question, look: Look, score: Score, error: TooDearError) -> SearchResult:
     """The record of a search that began anew, all families judged by a bound."""
     other = bounded(score)
     if other is None:
@@ -303,7 +281,7 @@ def _by_bound(question: _Question, look: _Look, score: Score, error: TooDearErro
     return replace(found, notes=(note, *found.notes))
 
 
-def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchResult:
+def _despite_gaps(question: _Question, look: Look, method: Method) -> SearchResult:
     """The record of a search on rows with gaps, by the method that was chosen."""
     if method.completion is None:
         found = question.found(question.task(look, method.score))
@@ -317,7 +295,7 @@ def _despite_gaps(question: _Question, look: _Look, method: Method) -> SearchRes
 
 
 def _completing(
-    question: _Question, look: _Look, score: Score, choice: StructuralEM
+    question: _Question, look: Look, score: Score, choice: StructuralEM
 ) -> SearchResult:
     """Structural EM; a search that has a start begins there, later at the current graph."""
     search: Any = question.search or HillClimb(restarts=RESTARTS)

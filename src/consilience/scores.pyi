@@ -14,6 +14,9 @@ from consilience.structure.scores.by_source import (
 from consilience.structure.scores.custom import (
     CustomScore as CustomScore,
 )
+from consilience.structure.scores.expert_prior import (
+    ExpertPrior as ExpertPrior,
+)
 from consilience.structure.scores.likelihood import (
     AIC as AIC,
     BIC as BIC,

@@ -28,6 +28,7 @@ from consilience.cli.query import query
 from consilience.cli.sample import sample
 from consilience.cli.score import score
 from consilience.cli.show import show
+from consilience.cli.strength import strength
 
 __all__ = ["main"]
 
@@ -98,6 +99,7 @@ for command in (
     convert,
     show,
     score,
+    strength,
     evaluate,
     compare,
     fuse,

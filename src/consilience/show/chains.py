@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["plot_chains"]
+__all__ = ["draw_legend", "draw_ranks", "draw_trace", "plot_chains"]
 
 N_BINS = 20
 CHILD_LENGTH = 28
@@ -61,8 +61,8 @@ def plot_chains(
     )
     for (trace, ranks), (name, place) in zip(axes, chosen, strict=True):
         drawn = story.draws[name].reshape(story.n_chains, story.n_draws, -1)[:, :, place]
-        _draw_trace(trace, drawn)
-        _draw_ranks(ranks, drawn)
+        draw_trace(trace, drawn)
+        draw_ranks(ranks, drawn)
         label = _label(parameter_names(story.network[name])[place], name)
         size = float(story.bulk_size[name].ravel()[place])
         ratio = float(story.r_hat[name].ravel()[place])
@@ -75,7 +75,7 @@ def plot_chains(
     axes[0, 1].set_title("ranks by chain", fontsize=9, color=COLORS["ink"], loc="left")
     axes[-1, 0].set_xlabel("draw")
     axes[-1, 1].set_xlabel("rank among all draws")
-    _draw_legend(figure, axes[0, 0])
+    draw_legend(figure, axes[0, 0])
     return np.asarray(axes)
 
 
@@ -106,7 +106,7 @@ def _label(text: str, name: str) -> str:
     return f"{shortened(name, CHILD_LENGTH - len(state))}{state}{bar}{given}"
 
 
-def _draw_legend(figure: Figure, traces: Axes) -> None:
+def draw_legend(figure: Figure, traces: Axes) -> None:
     """Which color is which chain, above the picture; colors come again after eight."""
     lines = traces.lines[: len(STATE_COLORS)]
     more = len(traces.lines) - len(lines)
@@ -120,7 +120,8 @@ def _draw_legend(figure: Figure, traces: Axes) -> None:
         line.set(linewidth=2, alpha=1)
 
 
-def _draw_trace(ax: Axes, drawn: Floats) -> None:
+def draw_trace(ax: Axes, drawn: Floats) -> None:
+    """The draws of each chain, one after the other."""
     for k, chain in enumerate(drawn):
         color = STATE_COLORS[k % len(STATE_COLORS)]
         ax.plot(np.arange(1, len(chain) + 1), chain, color=color, linewidth=0.5, alpha=0.75)
@@ -129,7 +130,8 @@ def _draw_trace(ax: Axes, drawn: Floats) -> None:
     _quiet(ax)
 
 
-def _draw_ranks(ax: Axes, drawn: Floats) -> None:
+def draw_ranks(ax: Axes, drawn: Floats) -> None:
+    """How the draws of each chain rank among those of all."""
     n_chains, n_draws = drawn.shape
     n_bins = min(N_BINS, max(2, n_draws // 5))
     edges = np.linspace(0.5, drawn.size + 0.5, n_bins + 1)

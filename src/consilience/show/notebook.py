@@ -11,6 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from consilience.averaging.arc_beliefs import ArcBeliefs
+from consilience.averaging.graph_belief import GraphBelief
+from consilience.averaging.graph_chains import GraphChains
+from consilience.averaging.source_multinets import Multinets
 from consilience.causal.adjustment import AdjustmentSets
 from consilience.causal.audits import FairnessReport
 from consilience.causal.effects import Effect
@@ -44,7 +48,11 @@ from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
 from consilience.network.record import Record
-from consilience.show import notebook_causal as causal, notebook_records as records
+from consilience.show import (
+    notebook_beliefs as beliefs,
+    notebook_causal as causal,
+    notebook_records as records,
+)
 from consilience.show.belief import density_curve
 from consilience.show.html import (
     N_LINES,
@@ -268,6 +276,10 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Counts: _counts,
     Moments: _moments,
     SearchResult: records.search,
+    GraphBelief: beliefs.believed,
+    ArcBeliefs: beliefs.arcs,
+    GraphChains: beliefs.chains,
+    Multinets: beliefs.multinets,
     GraphComparison: compared,
     Evaluation: records.evaluation,
     CrossEvaluation: records.cross_evaluation,

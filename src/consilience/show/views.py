@@ -11,6 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from consilience import _check
+from consilience.averaging.arc_beliefs import ArcBeliefs
+from consilience.averaging.graph_belief import GraphBelief
+from consilience.averaging.graph_chains import GraphChains
+from consilience.averaging.source_multinets import Multinets
 from consilience.classify.evaluation import Evaluation
 from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
@@ -54,6 +58,14 @@ from consilience.show.evaluation import (
     plot_measures,
 )
 from consilience.show.gaps import plot_gaps
+from consilience.show.graph_beliefs import (
+    plot_arc_beliefs,
+    plot_believed_graph,
+    plot_graph_chains,
+    plot_multinets,
+    plot_strengths,
+    svg_belief,
+)
 from consilience.show.influence import plot_influence, svg_influence
 from consilience.show.local import plot_local, plot_table
 from consilience.show.plot import plot_graph, plot_sources
@@ -112,6 +124,14 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Mixture: {"belief": plot_belief},
     MixedBelief: {"belief": plot_belief},
     SearchResult: {"trace": plot_trace, "graph": _of_dag(plot_graph)},
+    GraphBelief: {
+        "strengths": plot_strengths,
+        "graph": plot_believed_graph,
+        "chains": plot_graph_chains,
+    },
+    ArcBeliefs: {"strengths": plot_arc_beliefs},
+    GraphChains: {"chains": plot_graph_chains},
+    Multinets: {"sources": plot_multinets},
     GraphComparison: {"pair": _compared(plot_pair)},
     Convergence: {"climb": plot_convergence},
     VariationalResult: {"climb": plot_convergence},
@@ -140,6 +160,7 @@ PICTURES: Mapping[type, Drawing] = {
     CPDAG: svg_graph,
     Network: svg_graph,
     SearchResult: _of_dag(svg_graph),
+    GraphBelief: svg_belief,
     GraphComparison: _compared(svg_pair),
     Fusion: svg_fusion,
     Influence: svg_influence,
@@ -169,6 +190,12 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
     belief of a query       ``belief``: bars or a density                 ``ax``, ``level``
     search result           ``trace``: best score by families scored      ``ax``
     ..                      ``graph``                                     ``ax``
+    belief about graphs     ``strengths``: probability of every arc       ``ax``
+    ..                      ``graph``: averaged, with beliefs             ``ax``, ``threshold``
+    ..                      ``chains``: traces and ranks                  ``n_arcs``
+    beliefs about arcs      ``strengths``                                 ``ax``
+    chains of graphs        ``chains``                                    ``n_arcs``
+    multinets               ``sources``: arcs of each source              ``max_panels``
     comparison of graphs    ``pair``: both graphs side by side            ``names``
     EM, variational Bayes   ``climb``: what every step reached            ``ax``
     data augmentation       ``chains``: traces and ranks                  ``nodes``,
@@ -231,7 +258,8 @@ def svg(thing: object, **options: Any) -> str:
     ----------
     thing
         A graph (DAG or CPDAG) or network; a search result; a comparison of graphs, drawn side by
-        side; a fusion, every arc with its votes; an influence network, each model folded into one
+        side; a fusion, every arc with its votes; a belief about graphs, every arc with its
+        probability; an influence network, each model folded into one
         box.
     options
         ``title``: a line above the picture. Of graphs and networks also ``beliefs`` (what

@@ -18,6 +18,7 @@ from consilience.fusion.choosing import Order, StrongestFirst, choose
 from consilience.fusion.fusion_record import Fusion
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, check_same_nodes
+from consilience.show.arc_matrix import draw_matrix
 from consilience.show.pair import Look, drawn_arcs
 from consilience.show.patches import MARGIN, draw_arc, draw_node, frame, inches
 from consilience.show.picture import COLORS, Picture, picture, shortened, together
@@ -35,7 +36,6 @@ GAP = 16.0
 SMALLEST_PANEL = 190.0  # so that its title fits
 POINTS = 0.72  # of a line's width
 WIDEST = 1500.0  # of a figure, in units of a layout
-N_NUMBERS = 20  # nodes of a matrix whose cells still have room for a number
 
 VOTED: Final = {
     "entered": Look("#009E73", 1.9),
@@ -155,33 +155,15 @@ def plot_votes(fusion: Fusion, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure if not given.
     """
-    pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
-    votes, n = fusion.votes, len(fusion.votes.nodes)
-    if ax is None:
-        side = min(1.8 + 0.42 * n, 14.0)
-        _, ax = pyplot.subplots(figsize=(side + 0.6, side), layout="constrained")
-    matrix = votes.matrix
-    image = ax.imshow(matrix, cmap="Blues", vmin=0, vmax=len(votes.weights))
-    names = [shortened(name, 24).replace("$", r"\$") for name in votes.nodes]
-    ax.set_xticks(range(n), names, rotation=0 if max(map(len, names)) < 4 else 90)
-    ax.set_yticks(range(n), names)
-    ax.set_xlabel("to")
-    ax.set_ylabel("from")
-    ax.tick_params(length=0)
-    ax.set_title(
-        f"votes of {len(votes.weights)} sources; threshold {fusion.threshold:.3g}",
-        fontsize=10,
-        loc="left",
-        color=COLORS["ink"],
+    votes = fusion.votes
+    return draw_matrix(
+        votes.nodes,
+        votes.matrix,
+        most=len(votes.weights),
+        framed=fusion.dag.arcs,
+        title=f"votes of {len(votes.weights)} sources; threshold {fusion.threshold:.3g}",
+        ax=ax,
     )
-    _frames(ax, fusion)
-    if n <= N_NUMBERS:
-        _numbers(ax, matrix, len(votes.weights))
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
-    bar.outline.set_visible(False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    return ax
 
 
 def _check_truth(fusion: Fusion, truth: DAG | None) -> None:
@@ -296,21 +278,3 @@ def _legend(figure: Figure, panels: Sequence[_Panel], looks: Mapping[str, Look],
             fontsize=9,
             handlelength=3.2,
         )
-
-
-def _frames(ax: Axes, fusion: Fusion) -> None:
-    patches = _check.extra("matplotlib.patches", "plot", "plot")
-    place = {node: i for i, node in enumerate(fusion.votes.nodes)}
-    for start, end in fusion.dag.arcs:
-        corner = (place[end] - 0.5, place[start] - 0.5)
-        ax.add_patch(
-            patches.Rectangle(corner, 1, 1, fill=False, edgecolor="#D55E00", linewidth=1.8)
-        )
-
-
-def _numbers(ax: Axes, matrix: Any, most: float) -> None:
-    for i, row in enumerate(matrix):
-        for j, vote in enumerate(row):
-            if vote:
-                color = "white" if vote > 0.6 * most else COLORS["ink"]
-                ax.text(j, i, f"{vote:.3g}", ha="center", va="center", fontsize=8, color=color)

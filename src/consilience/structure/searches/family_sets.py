@@ -21,14 +21,15 @@ from consilience.structure.searches.task import Task
 __all__ = ["scores_by_set", "useful_sets"]
 
 
-def scores_by_set(task: Task, scores: LocalScores) -> Iterator[Floats]:
+def scores_by_set(task: Task, scores: LocalScores, *, prune: bool = True) -> Iterator[Floats]:
     """For each child the scores of all sets of the others; minus infinity if useless or illegal.
 
-    The place of a set is its mask without the child's bit.
+    The place of a set is its mask without the child's bit. Sets that cannot be best are useless
+    only to a search: without ``prune`` they are scored as well.
     """
     p = len(task.names)
     rules = [Rule.of(task, scores, child) for child in range(p)]
-    pruning = pruning_of(task, scores)
+    pruning = pruning_of(task, scores) if prune else None
     if is_cheaper(task, rules):
         yield from _at_once(task, scores, rules, pruning)
         return
