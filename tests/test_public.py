@@ -11,7 +11,7 @@ import consilience as cs
 
 NOUNS = """Variable Schema Table DAG CPDAG Network Factor Mixture MixedBelief Categorical
 LinearGaussian Logistic Family Counts Moments Likelihood Soft ConsilienceError"""
-VERBS = """read discretize count moments naive_bayes tan learn search score node_scores
+VERBS = """average read discretize count moments naive_bayes tan learn search score node_scores
 compare_graphs shd confusion fit em draws intervals impute latent_classes hidden_states influence
 fuse evaluate cross_evaluate entropy kl_divergence log_probability most_probable expected_counts
 load save plot svg random_dag random_network"""
@@ -19,7 +19,8 @@ CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact MLE Dirichlet H
 PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""
 NAMESPACES = (
-    *("causal", "classify", "data", "estimators", "files", "fusion", "gaps", "inference", "latent"),
+    *("averaging", "causal", "classify", "data", "estimators", "files", "fusion", "gaps"),
+    *("inference", "latent"),
     *("scores", "searches", "simulate"),
 )
 ELSEWHERE = {("inference", "Exact")}

@@ -14,6 +14,10 @@ import consilience
 ROOT = Path(consilience.__file__).parent
 
 SEEN = (
+    "averaging/arc_beliefs.py",
+    "averaging/graph_belief.py",
+    "averaging/graph_chains.py",
+    "averaging/source_multinets.py",
     "causal/adjustment.py",
     "causal/audits.py",
     "causal/effects.py",
@@ -57,6 +61,13 @@ SEEN = (
 
 ONE_LINE_METHODS = {
     **dict.fromkeys(SEEN, ("_repr_html_",)),
+    "averaging/graph_belief.py": (
+        "networks",
+        "query",
+        "posteriors",
+        "log_likelihood",
+        "_repr_html_",
+    ),
     "distributions/categorical.py": ("__repr__", "_repr_html_"),
     "distributions/linear_gaussian.py": ("__repr__", "_repr_html_"),
     "distributions/logistic.py": ("__repr__", "_repr_html_"),

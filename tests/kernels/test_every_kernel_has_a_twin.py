@@ -16,6 +16,12 @@ KERNELS = Path(consilience.__file__).parent / "kernels"
 
 TWINS = {
     "annealing": {"structure/searches/test_annealing.py": "walk"},
+    "averages": {
+        "kernels/test_average_twins.py": (
+            "sum_of_subsets sum_of_supersets orders_from_below orders_to_the_top "
+            "graphs_from_below graphs_to_the_top"
+        ),
+    },
     "cases": {
         "kernels/test_case_twins.py": (
             "hide_barren hidden_sets case_offsets merge_cases draw_cases leaf_likelihoods "
@@ -46,6 +52,9 @@ TWINS = {
             "intercepts_finely combine_finely"
         ),
     },
+    "graph_walks": {
+        "kernels/test_average_twins.py": "walk_orders walk_layers draw_graph turn_arcs layers_of",
+    },
     "hierarchy": {
         "kernels/test_hierarchy_twins.py": "can_be_exact solve_all draw_tables",
         "parameters/test_hierarchy_exact.py": "digamma log_rising approximate",
@@ -58,6 +67,7 @@ TWINS = {
     "normal_cases": {
         "kernels/test_normal_case_twins.py": "condition_cases square_roots add_draws add_moments",
     },
+    "noisy_sets": {"kernels/test_average_twins.py": "noisy_sums noisy_arcs"},
     "orders": {
         "kernels/test_lattice_twins.py": (
             "mark_minimal place_order move_best fill_pattern rehash find"

@@ -74,6 +74,12 @@ def evaluated() -> cs.classify.CrossEvaluation:
 
 
 @cache
+def believed() -> cs.averaging.GraphBelief:
+    part = discrete().select(["sex", "age", ODD])
+    return cs.average(part, by=cs.averaging.OrderMCMC(draws=30, chains=2, warmup=10, seed=1))
+
+
+@cache
 def confounded() -> cs.causal.ADMG:
     return cs.causal.ADMG([("sex", "ill"), ("ill", ODD)], latent=[("sex", ODD)])
 
@@ -91,6 +97,10 @@ def causation() -> cs.causal.Causation:
 
 
 THINGS = {
+    "GraphBelief": believed,
+    "ArcBeliefs": lambda: believed().arcs,
+    "GraphChains": lambda: believed().chains,
+    "Multinets": lambda: cs.averaging.multinets(discrete().select(["sex", "age", ODD])),
     "ADMG": confounded,
     "Estimand": lambda: cs.causal.identify(confounded(), ODD, do="sex"),
     "Effect": lambda: cs.causal.effect(

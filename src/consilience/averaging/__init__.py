@@ -1,4 +1,4 @@
-"""Many networks or answers made into one.
+"""Beliefs about graphs: all graphs that the rows leave possible, each with its probability.
 
 The public names stand in the stub beside this file and are loaded when first used.
 """

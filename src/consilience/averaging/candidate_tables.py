@@ -31,7 +31,7 @@ from consilience.kernels.averages import sum_of_subsets
 from consilience.structure.searches.ges import GES
 from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.local import LocalScores
-from consilience.structure.searches.parent_sets import MOST_CANDIDATES, required_sets
+from consilience.structure.searches.parent_sets import MOST_CANDIDATES, moved_bits, required_sets
 from consilience.structure.searches.task import Task
 
 __all__ = ["Tables", "choose_candidates", "tables_of"]
@@ -146,6 +146,10 @@ def _fill(
     room = MOST_CANDIDATES - k
     for start in range(0, len(others), room):
         some = others[start : start + room]
-        sets = np.concatenate([fewer | 1 << k + v for v in range(len(some))])
-        values = np.concatenate([*scores.scored_sets(child, (*mine, *some))(sets)])
+        every = sorted([*mine, *some])  # sets of a judge are in the order of the variables
+        inside = moved_bits(fewer, [every.index(i) for i in mine])
+        sets = np.concatenate([inside | 1 << every.index(y) for y in some])
+        order = np.argsort(sets)
+        values = np.empty(len(sets))
+        values[order] = np.concatenate([*scores.scored_sets(child, every)(sets[order])])
         one_more[fewer[:, None], some] = values.reshape(len(some), -1).T

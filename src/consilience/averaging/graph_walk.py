@@ -18,7 +18,7 @@ from consilience._typing import Floats, Integers, Seed
 from consilience.averaging.belief_ways import Asked, Found, weighted
 from consilience.averaging.candidate_tables import Tables, choose_candidates, tables_of
 from consilience.averaging.graph_chains import GraphChains
-from consilience.kernels.graph_walks import draw_graph, walk_orders
+from consilience.kernels.graph_walks import draw_graph, layers_of, turn_arcs, walk_orders
 from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.judge import mask_of
 from consilience.structure.searches.local import LocalScores
@@ -40,6 +40,9 @@ BOLDEST = 0.02
 
 BOLD = 0.8
 """Share of the warmup that is over orders, and of that the share until the power is one."""
+
+TURNS = 4
+"""Proposals to turn an arc round in each round, for each variable."""
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -190,7 +193,9 @@ class _Runner:
             walk_orders(order, *self._tables.sum_tables, power, self._numbers(1))
             beat(self._task.clock, k / rounds, lambda: words)
         self._state = self._begun(order)
-        self._steps(rounds - n_bold)
+        arcs = np.empty((len(order), len(order)), np.uint8)
+        for _ in range(rounds - n_bold):
+            self._round(arcs)
 
     def run(self, n_draws: int, thin: int, words: str) -> tuple[Floats, Bytes]:
         """Scores and arcs of graphs, each after ``thin`` rounds of as many steps as variables."""
@@ -198,9 +203,8 @@ class _Runner:
         log_scores = np.empty(n_draws)
         arcs = np.empty((n_draws, p, p), np.uint8)
         for k in range(n_draws):
-            self._steps(thin)
-            layers = self._walk.layers(self._state)
-            log_scores[k] = self._draw(layers, self._walk.needs_near, arcs[k])
+            for _ in range(thin):
+                log_scores[k] = self._round(arcs[k])
             beat(self._task.clock, k / n_draws, lambda: words)
         return log_scores, arcs
 
@@ -212,9 +216,20 @@ class _Runner:
         self._draw(places, False, arcs)
         return self._walk.begin(order, arcs)
 
-    def _steps(self, rounds: int) -> None:
-        numbers = self._numbers(rounds)
-        self._walk.steps(self._state, *self._tables.sum_tables, 1.0, numbers)
+    def _round(self, arcs: Bytes) -> float:
+        """Make as many steps as there are variables, and draw a graph; its log score.
+
+        If each graph has one state, some of its arcs are turned round, and the walk goes on from
+        the state of the new graph.
+        """
+        tables, walk = self._tables, self._walk
+        walk.steps(self._state, *tables.sum_tables, 1.0, self._numbers(1))
+        log_score = self._draw(walk.layers(self._state), walk.needs_near, arcs)
+        if walk.needs_near:
+            numbers = self._numbers(TURNS)
+            log_score += turn_arcs(arcs, tables.one, tables.one_more, tables.bits, numbers)
+            layers_of(arcs, self._state)
+        return log_score
 
     def _numbers(self, rounds: int) -> Floats:
         return self._rng.random(2 * len(self._tables.candidates) * rounds)

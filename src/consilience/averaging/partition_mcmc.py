@@ -8,7 +8,9 @@ into layers, and weighs
 
 the sum over the graphs with these layers. Each graph belongs to one partition, so that the prior
 over graphs is uniform. A step takes one variable out and puts it back, into a layer or as a layer
-of its own, at a place drawn from all (Gibbs).
+of its own, at a place drawn from all (Gibbs). Between such steps a graph is drawn, arcs whose other
+parents are shared are turned round (which leads through its equivalence class), and the walk goes
+on from the layers of the new graph.
 
 References
 ----------
@@ -25,7 +27,7 @@ import numpy as np
 from consilience._typing import Integers, Seed
 from consilience.averaging.belief_ways import Asked, Found
 from consilience.averaging.graph_walk import Bytes, Walk, check_plan, walked
-from consilience.kernels.graph_walks import walk_layers
+from consilience.kernels.graph_walks import layers_of, walk_layers
 
 __all__ = ["PartitionMCMC"]
 
@@ -62,11 +64,9 @@ class PartitionMCMC:
 
 
 def _begin(order: Integers, arcs: Bytes) -> Integers:
-    """The layers of a graph along an order: one more than the latest parent's."""
-    layers = np.zeros_like(order)
-    for x in order:
-        parents = np.flatnonzero(arcs[:, x])
-        layers[x] = layers[parents].max(initial=-1) + 1
+    """The layers of a graph."""
+    layers = np.empty_like(order)
+    layers_of(arcs, layers)
     return layers
 
 

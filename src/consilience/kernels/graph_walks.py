@@ -21,7 +21,7 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["draw_graph", "walk_layers", "walk_orders"]
+__all__ = ["draw_graph", "layers_of", "turn_arcs", "walk_layers", "walk_orders"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -203,6 +203,70 @@ def draw_graph(
             if bits[x, y] & chosen != 0:
                 arcs[y, x] = 1
     return total
+
+
+@kernel
+def turn_arcs(arcs: Bytes, one: Floats, one_more: Floats, bits: Integers, numbers: Floats) -> float:
+    """Turn arcs of a graph round, and return what its log weight has gained.
+
+    Each step proposes one of the arcs, two of ``numbers`` (uniform in [0, 1)) for it. An arc y -> x
+    is turned only if all other parents of both are the same: then no cycle can arise, equivalent
+    graphs are reached, and it can be turned back. It is accepted as Metropolis does.
+    """
+    p = len(arcs)
+    starts, ends = np.nonzero(arcs)
+    total = 0.0
+    if len(starts) == 0:
+        return total
+    for step in range(len(numbers) // 2):
+        k = min(int(numbers[2 * step] * len(starts)), len(starts) - 1)
+        y, x = starts[k], ends[k]
+        is_covered = True
+        for z in range(p):
+            if z != y and arcs[z, x] != arcs[z, y]:
+                is_covered = False
+                break
+        if not is_covered:
+            continue
+        old = _weight(x, arcs, one, one_more, bits) + _weight(y, arcs, one, one_more, bits)
+        arcs[y, x], arcs[x, y] = 0, 1
+        new = _weight(x, arcs, one, one_more, bits) + _weight(y, arcs, one, one_more, bits)
+        if new - old >= 0.0 or numbers[2 * step + 1] < np.exp(new - old):
+            starts[k], ends[k] = x, y
+            total += new - old
+        else:
+            arcs[y, x], arcs[x, y] = 1, 0
+    return total
+
+
+@kernel
+def layers_of(arcs: Bytes, layers: Integers) -> None:
+    """Fill in the layer of each variable of a graph: one more than that of its latest parent."""
+    p = len(arcs)
+    layers[:] = 0
+    is_done = False
+    while not is_done:
+        is_done = True
+        for x in range(p):
+            for y in range(p):
+                if arcs[y, x] and layers[x] <= layers[y]:
+                    layers[x] = layers[y] + 1
+                    is_done = False
+
+
+@inner
+def _weight(x: int, arcs: Bytes, one: Floats, one_more: Floats, bits: Integers) -> float:
+    """Log weight of the parents that x has; minus infinity if two come from outside."""
+    mask, outside = 0, -1
+    for y in range(len(arcs)):
+        if arcs[y, x]:
+            if bits[x, y] != 0:
+                mask |= bits[x, y]
+            elif outside >= 0:
+                return -np.inf
+            else:
+                outside = y
+    return float(one[x, mask] if outside < 0 else one_more[x, mask, outside])
 
 
 @inner

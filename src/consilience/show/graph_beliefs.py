@@ -61,7 +61,7 @@ def plot_arc_beliefs(arcs: ArcBeliefs, ax: Axes | None = None) -> Axes:
 def plot_believed_graph(
     belief: GraphBelief, ax: Axes | None = None, *, threshold: float | None = None
 ) -> Axes:
-    """The averaged graph; every arc has the probability of its pair, then that of its direction.
+    """The averaged graph; every arc has the probability that its pair is joined.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def svg_belief(
         dag,
         _numbers(belief.arcs, dag),
         kind="Averaged graph",
-        words="adjacency, and in brackets the share of this direction",
+        words="probability that the pair is joined",
         title=title,
     )
 
@@ -211,12 +211,8 @@ def _matrix(arcs: ArcBeliefs, dag: DAG, words: str, ax: Axes | None) -> Axes:
 
 
 def _numbers(arcs: ArcBeliefs, dag: DAG) -> dict[Arc, Numbered]:
-    found = {}
-    for arc in dag.arcs:
-        adjacency = arcs.adjacency(*arc)
-        text = f"{adjacency:.2g} ({arcs.direction(*arc):.2g})"
-        found[arc] = Numbered(adjacency, text)
-    return found
+    adjacency = {arc: arcs.adjacency(*arc) for arc in dag.arcs}
+    return {arc: Numbered(p, f"{p:.2f}".lstrip("0")) for arc, p in adjacency.items()}
 
 
 def _running(values: Any) -> Floats:
