@@ -107,8 +107,10 @@ def test_a_graph_is_printed_whole_up_to_ten_thousand_characters():
     assert shown.count("[") + int(n_left.split()[0].replace(",", "")) == len(long.nodes)
 
 
-def test_a_graph_whose_names_do_not_fit_a_model_string_is_printed_all_the_same():
-    assert str(cs.DAG([("a:b", "[c]")])) == "[a:b][[c]|a:b]"
+def test_names_that_do_not_fit_a_model_string_are_printed_in_quotes():
+    dag = cs.DAG([("a:b", "[c]"), ("d ", "[c]")], nodes=["e"])
+    assert str(dag) == "[e]['a:b']['[c]'|'a:b':'d ']['d ']"
+    assert repr(dag) == f"DAG(4 nodes, 2 arcs: {dag})"
 
 
 def test_a_class_is_printed_edge_by_edge():

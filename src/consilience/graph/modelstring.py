@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from consilience.errors import GraphError
 
-__all__ = ["parse_brackets", "write_bracket", "write_brackets"]
+__all__ = ["is_writable", "parse_brackets", "show_bracket", "write_brackets"]
 
 _MARKS = "[]|:"
 _TOKEN = re.compile(r"[\[\]|:]|[^\[\]|:]+")
@@ -48,19 +48,24 @@ def parse_brackets(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 def write_brackets(parents: Mapping[str, Sequence[str]]) -> str:
     """The model string of a graph given as the parents of each node."""
     for name in parents:
-        if any(mark in name for mark in _MARKS) or name != name.strip():
+        if not is_writable(name):
             raise GraphError(
                 f"the node {name!r} cannot stand in a model string: names must be free of "
                 f"'[', ']', '|' and ':' and of white space at their ends.",
                 node=name,
             )
-    return "".join(write_bracket(node, of_node) for node, of_node in parents.items())
+    return "".join(show_bracket(node, of_node) for node, of_node in parents.items())
 
 
-def write_bracket(node: str, parents: Iterable[str]) -> str:
-    """One node with its parents: ``[C|A:B]``."""
-    joined = ":".join(parents)
-    return f"[{node}|{joined}]" if joined else f"[{node}]"
+def is_writable(name: str) -> bool:
+    """Whether a model string can hold the name and give it back."""
+    return name == name.strip() and not any(mark in name for mark in _MARKS)
+
+
+def show_bracket(node: str, parents: Iterable[str]) -> str:
+    """One node with its parents, ``[C|A:B]``, to be read; names that do not fit in quotes."""
+    child, *others = (name if is_writable(name) else repr(name) for name in (node, *parents))
+    return f"[{child}|{':'.join(others)}]" if others else f"[{child}]"
 
 
 def _bracket(text: str, tokens: list[tuple[int, str]], i: int) -> tuple[int, str, list[str]]:
