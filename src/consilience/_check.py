@@ -15,6 +15,8 @@ from consilience._typing import Seed
 from consilience.errors import InputError, MemoryLimitError, MissingExtraError, UnknownNameError
 
 __all__ = [
+    "LEAST",
+    "MOST",
     "bytes_text",
     "extra",
     "generator",
@@ -26,9 +28,11 @@ __all__ = [
     "positive",
     "unknown",
     "whole",
+    "within",
 ]
 
 SHOWN = 12
+LEAST, MOST = 1e-100, 1e100  # what a positive number of a prior or posterior may be
 
 
 def positive(owner: str, **values: float) -> None:
@@ -44,6 +48,17 @@ def non_negative(owner: str, **values: float) -> None:
         if not (_is_number(value) and math.isfinite(value) and value >= 0):
             raise InputError(
                 f"{owner}: {name} must be zero or more, got {value!r}.", parameter=name
+            )
+
+
+def within(owner: str, least: float = LEAST, most: float = MOST, **values: float) -> None:
+    """Refuse a parameter that is not a positive number of this range."""
+    positive(owner, **values)
+    for name, value in values.items():
+        if not least <= value <= most:
+            raise InputError(
+                f"{owner}: {name} must lie between {least:g} and {most:g}, got {value!r}.",
+                parameter=name,
             )
 
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from consilience._typing import Floats
 from consilience.files.objects import Content
 from consilience.parameters.backoff import OTHER_PARENT, SOURCE, way_of
 from consilience.parameters.chain_posterior import ChainPosterior, WeightedWay
@@ -19,7 +16,6 @@ from consilience.parameters.chain_posterior import ChainPosterior, WeightedWay
 __all__ = ["chain", "chain_content"]
 
 MOST_ROWS = 2.0**53  # whole numbers beyond are not told apart
-LEAST, MOST = 1e-100, 1e100  # what a strength, and the shape and rate of its prior, may be
 ROUNDING = 1e-6
 
 
@@ -79,15 +75,9 @@ def _way(content: Content, sizes: list[int], *, has_source: bool) -> WeightedWay
         raise content.fault("'rho' and 'shares' must lie between 0 and 1")
     kinds = [SOURCE if has_source and axis == 0 else OTHER_PARENT for axis in range(len(sizes))]
     way = way_of(sizes, kinds, tuple(order), rho)
-    by_level = (_by_level(content, key, len(sizes) + 1) for key in ("s", "shapes", "rates"))
+    n_levels = len(sizes) + 1
+    by_level = (content.positive(key, (n_levels,)) for key in ("s", "shapes", "rates"))
     return WeightedWay(way, float(shares[0]), float(shares[1]), *by_level)
-
-
-def _by_level(content: Content, key: str, n_levels: int) -> Floats:
-    array = content.array(key, (n_levels,))
-    if not ((array >= LEAST) & (array <= MOST)).all():
-        raise content.fault(f"{key!r} must lie between {LEAST:g} and {MOST:g}")
-    return np.ascontiguousarray(array)
 
 
 def _normalized(ways: list[WeightedWay]) -> list[WeightedWay]:

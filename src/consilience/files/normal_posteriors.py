@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from consilience._check import MOST
 from consilience._typing import Floats
 from consilience.distributions import Posterior
 from consilience.distributions.laplace import LaplacePosterior
@@ -21,8 +22,6 @@ from consilience.distributions.normal_inverse_gamma import (
 from consilience.files.objects import Content
 
 __all__ = [
-    "LEAST",
-    "MOST",
     "laplace",
     "laplace_content",
     "normal_inverse_gamma",
@@ -33,7 +32,6 @@ __all__ = [
 
 Normal = TypeVar("Normal", bound=Posterior)
 
-LEAST, MOST = 1e-100, 1e100  # what a positive number of a prior or posterior may be
 SLACK = 1e-3  # of a covariance, relative to its largest number: inverses of bad matrices round
 
 
@@ -48,10 +46,10 @@ def normal_inverse_gamma(content: Content, shape: tuple[int, ...]) -> NormalInve
     posterior = NormalInverseGammaPosterior(
         content.array("mean", (*groups, p)),
         _covariance(content, "scale", (*groups, p, p)),
-        _positive(content, "shape", groups),
+        content.positive("shape", groups),
         _not_negative(content, "rate", groups),
         content.array("center", (p - 1,)),
-        _positive(content, "unit", (p - 1,)),
+        content.positive("unit", (p - 1,)),
     )
     return _usable(content, posterior, posterior.shape)
 
@@ -71,10 +69,10 @@ def tied_gaussian(content: Content, shape: tuple[int, ...]) -> TiedGaussianPoste
         _covariance(content, "own_scale", (n_sources, n_joint, p, p)),
         content.array("keep", (n_sources, n_joint, p, p)),
         _covariance(content, "common_scale", (n_joint, p, p)),
-        _positive(content, "shape", (n_joint,)),
+        content.positive("shape", (n_joint,)),
         _not_negative(content, "rate", (n_joint,)),
         content.array("center", (p - 1,)),
-        _positive(content, "unit", (p - 1,)),
+        content.positive("unit", (p - 1,)),
         shape,
     )
     return _usable(content, posterior, posterior.shape)
@@ -97,7 +95,7 @@ def laplace(content: Content, shape: tuple[int, ...]) -> LaplacePosterior:
         content.array("mean", (n_sources, n_joint, r - 1, p)),
         _covariance(content, "covariance", (n_sources, n_joint, m, m)),
         content.array("center", (p - 1,)),
-        _positive(content, "unit", (p - 1,)),
+        content.positive("unit", (p - 1,)),
         shape,
         content.array("keep", (n_sources, n_joint, m, m)) if is_tied else None,
         _covariance(content, "common", (n_joint, m, m)) if is_tied else None,
@@ -117,13 +115,6 @@ def _n_sources(content: Content, groups: tuple[int, ...]) -> int:
         known = " or ".join(map(str, sorted(possible)))
         raise content.fault(f"'n_sources' must be {known}, found {n_sources}")
     return n_sources
-
-
-def _positive(content: Content, key: str, shape: tuple[int, ...]) -> Floats:
-    array = content.array(key, shape)
-    if not ((array >= LEAST) & (array <= MOST)).all():
-        raise content.fault(f"{key!r} must lie between {LEAST:g} and {MOST:g}")
-    return array
 
 
 def _not_negative(content: Content, key: str, shape: tuple[int, ...]) -> Floats:

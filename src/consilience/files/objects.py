@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from consilience._check import LEAST, MOST
 from consilience._typing import Floats
 from consilience.errors import FormatError
 from consilience.files.draft import fault
@@ -72,6 +73,16 @@ class Content:
         if array.size != math.prod(shape):
             raise self.fault(f"{key!r} needs {math.prod(shape)} numbers, found {array.size}")
         return array.reshape(shape)
+
+    def positive(self, key: str, shape: tuple[int, ...]) -> Floats:
+        """An array of positive numbers in the range of priors and posteriors."""
+        return self.within(key, self.array(key, shape))
+
+    def within(self, key: str, array: Floats) -> Floats:
+        """The numbers of a field, refused beyond the range of priors and posteriors."""
+        if not ((array >= LEAST) & (array <= MOST)).all():
+            raise self.fault(f"{key!r} must lie between {LEAST:g} and {MOST:g}")
+        return array
 
     def by_name(self, key: str) -> dict[str, float]:
         """An object whose fields are finite numbers."""

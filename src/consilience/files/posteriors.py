@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from consilience import _check
 from consilience._typing import Floats
 from consilience.distributions import (
@@ -29,7 +31,6 @@ from consilience.distributions.normal_inverse_gamma import (
 from consilience.errors import InputError, ModelError
 from consilience.files import normal_posteriors as normal
 from consilience.files.chain_posteriors import chain, chain_content
-from consilience.files.normal_posteriors import LEAST, MOST
 from consilience.files.objects import Content, shown
 from consilience.parameters.chain_posterior import ChainPosterior
 from consilience.parameters.hierarchical import VIEWS, HierarchicalPosterior
@@ -127,9 +128,9 @@ def _hierarchical(content: Content, shape: tuple[int, ...]) -> HierarchicalPoste
 def _alpha0(content: Content, n_states: int) -> float | Floats:
     if isinstance(content.fields.get("alpha0"), list):
         each = content.array("alpha0", (n_states,))
-        _prior_sizes(content, "alpha0", each.tolist())
+        content.within("alpha0", each)
         return each
-    return _prior_sizes(content, "alpha0", [content.number("alpha0")])[0]
+    return content.within("alpha0", np.array([content.number("alpha0")])).item()
 
 
 def _one_or_all(numbers: list[float]) -> float | list[float]:
@@ -177,16 +178,10 @@ def _strength(content: Content) -> Strength:
         raise content.fault(
             '\'strength\' must be one of {"s": [x]}, {"per_state": [x]}, {"gamma": [x, y]}'
         )
-    numbers = _prior_sizes(content, ways[0], said.floats(ways[0]).tolist())
+    numbers = content.within(ways[0], said.floats(ways[0])).tolist()
     if ways[0] == "s":
         return numbers[0]
     return PerState(*numbers) if ways[0] == "per_state" else Gamma(*numbers)
-
-
-def _prior_sizes(content: Content, key: str, numbers: list[float]) -> list[float]:
-    if not all(LEAST <= number <= MOST for number in numbers):
-        raise content.fault(f"{key!r} must lie between {LEAST:g} and {MOST:g}")
-    return numbers
 
 
 STACKED = "stacked"

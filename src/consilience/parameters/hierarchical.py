@@ -49,8 +49,6 @@ __all__ = ["HDMCS", "HDMJS", "HDS", "HierarchicalPosterior"]
 N_DRAWS = 4000
 """Draws behind an interval; the ends of a 95 % interval move by about 2 % of its length."""
 
-LEAST, MOST = 1e-100, 1e100  # what a number of the base's prior may be, as in files
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchicalPosterior:
@@ -318,22 +316,13 @@ def _numbers(node: str, numbers: Sequence[float]) -> tuple[float, ...]:
             parameter="alpha0",
         )
     for number in each.tolist():
-        _check_alpha0(f"HDS: for {node!r}", number)
+        _check.within(f"HDS: for {node!r}", alpha0=number)
     return tuple(map(float, each))
-
-
-def _check_alpha0(owner: str, alpha0: float) -> None:
-    _check.positive(owner, alpha0=alpha0)
-    if not LEAST <= alpha0 <= MOST:
-        raise InputError(
-            f"{owner}: alpha0 must lie between {LEAST:g} and {MOST:g}, got {alpha0!r}.",
-            parameter="alpha0",
-        )
 
 
 def _check_choice(owner: str, s: Strength, alpha0: float, pseudo_count: float) -> None:
     check_strength(owner, s)
-    _check_alpha0(owner, alpha0)
+    _check.within(owner, alpha0=alpha0)
     _check.non_negative(owner, pseudo_count=pseudo_count)
 
 

@@ -12,7 +12,6 @@ from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.errors import InputError
 
 __all__ = [
     "AMONG_PARENT_STATES",
@@ -53,13 +52,7 @@ class Gamma:
     rate: float
 
     def __post_init__(self) -> None:
-        _check.positive("Gamma", shape=self.shape, rate=self.rate)
-        for name, value in (("shape", self.shape), ("rate", self.rate)):
-            if not LEAST <= value <= MOST:
-                raise InputError(
-                    f"Gamma: {name} must lie between {LEAST:g} and {MOST:g}, got {value!r}.",
-                    parameter=name,
-                )
+        _check.within("Gamma", LEAST, MOST, shape=self.shape, rate=self.rate)
 
 
 Strength: TypeAlias = float | PerState | Gamma
