@@ -57,9 +57,13 @@ def test_the_usual_view_is_the_first():
 
 
 def test_what_has_no_picture_is_refused_with_what_has_one():
-    with pytest.raises(InputError, match=r"^plot: a dict has no picture. What has one: 'Table', "):
+    with pytest.raises(
+        InputError, match=r"^plot: there is no picture of type 'dict'. What has one"
+    ):
         cs.plot({"yes": 0.5})
-    with pytest.raises(InputError, match=r"^svg: a Table has no picture. What has one: 'DAG', "):
+    with pytest.raises(
+        InputError, match=r"^svg: there is no picture of type 'Table'. What has one"
+    ):
         cs.svg(discrete())
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Floats
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.errors import InputError
-from consilience.show.picture import COLORS, STATE_COLORS, shortened
+from consilience.show.dots import draw_dots
+from consilience.show.picture import COLORS, shortened
 from consilience.show.text import family_text, layout_of, probability_text
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def plot_local(local: LinearGaussian | Logistic, *, level: float = 0.95) -> NDAr
     )
     for k, ax in enumerate(grid.flat):
         if k < shown.shape[1]:
-            _dots(ax, shown[:, k], [end[:, k] for end in limits], _label(columns[k]))
+            draw_dots(ax, shown[:, k], tuple(end[:, k] for end in limits))
+            ax.set_title(_label(columns[k]), fontsize=9)
         else:
             ax.set_axis_off()
     grid.flat[0].set_yticks(range(len(labels)), labels, fontsize=8)
@@ -114,23 +115,6 @@ def _joint_labels(local: Categorical | LinearGaussian | Logistic) -> list[str]:
         ", ".join(f"{one.name}={state}" for one, state in zip(by, joint, strict=True))
         for joint in islice(states, MOST_ROWS)
     ]
-
-
-def _dots(ax: Axes, values: Floats, ends: list[Floats], name: str) -> None:
-    places = np.arange(len(values))
-    if ends:  # the sd of a source never seen is a prediction's, which its posterior is not about
-        low, high = ends
-        is_about = (low <= values) & (values <= high)
-        ends = [low[is_about], high[is_about]]
-        ax.hlines(places[is_about], *ends, color=STATE_COLORS[0], linewidth=1.6, alpha=0.55)
-    ax.plot(values, places, "o", color=STATE_COLORS[0], markersize=4.5)
-    ax.set_title(name, fontsize=9)
-    ax.grid(axis="x", color="#dddddd", linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.tick_params(axis="x", labelsize=8)
-    ax.locator_params(axis="x", nbins=4)
 
 
 def _foot(local: Categorical | LinearGaussian | Logistic) -> str:

@@ -81,24 +81,14 @@ def search(result: SearchResult) -> str:
 
 def climb(found: Convergence) -> str:
     """What EM reached, step by step."""
-    known = {
-        "log-likelihood": f"{found.log_likelihood:,.4f}",
-        "steps": str(found.n_iterations),
-        "starts": str(len(found.starts)),
-        "stopped by": found.stopped_by,
-    }
-    return heading("Convergence") + _climb(found.objective, "objective") + facts(known)
+    reached = {"log-likelihood": f"{found.log_likelihood:,.4f}", "steps": f"{found.n_iterations}"}
+    return _steps(found, reached, found.objective, "objective")
 
 
 def bound(found: VariationalResult) -> str:
     """What variational Bayes reached, step by step."""
-    known = {
-        "bound": f"{found.bound:,.4f}",
-        "steps": str(len(found.trace)),
-        "starts": str(len(found.starts)),
-        "stopped by": found.stopped_by,
-    }
-    return heading("VariationalResult") + _climb(found.trace, "bound") + facts(known)
+    reached = {"bound": f"{found.bound:,.4f}", "steps": f"{len(found.trace)}"}
+    return _steps(found, reached, found.trace, "bound")
 
 
 def augmentation(found: Augmentation) -> str:
@@ -236,10 +226,14 @@ def _best(measure: str, means: dict[tuple[str, str], float]) -> tuple[str, str] 
     return choose(means, key=lambda who: means[who]) if means else None
 
 
-def _climb(values: Floats, label: str) -> str:
-    if len(values) < 3:
-        return ""
-    return line_chart(np.arange(len(values), dtype=float), values, label=f"{label} by step")
+def _steps(
+    found: Convergence | VariationalResult, reached: dict[str, str], values: Floats, what: str
+) -> str:
+    """What was reached, below the line that led there."""
+    places = np.arange(len(values), dtype=float)
+    drawn = line_chart(places, values, label=f"{what} by step") if len(values) > 2 else ""
+    known = reached | {"starts": str(len(found.starts)), "stopped by": found.stopped_by}
+    return heading(type(found).__name__) + drawn + facts(known)
 
 
 def _parameters(found: Augmentation) -> list[tuple[str, float, float, float]]:

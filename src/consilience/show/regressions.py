@@ -17,6 +17,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.data.variable import NEW_SOURCE
 from consilience.distributions import LinearGaussian
+from consilience.show.dots import draw_dots
 from consilience.show.many import (
     MOST_NAMED,
     named_places,
@@ -24,7 +25,7 @@ from consilience.show.many import (
     sorting_note,
     source_label,
 )
-from consilience.show.picture import STATE_COLORS, plain
+from consilience.show.picture import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +77,7 @@ def draw_regressions(
         layout="constrained",
     )
     for ax, (j, k) in zip(grid.flat, panels, strict=False):
-        _draw_dots(ax, found, j, k)
+        _panel(ax, found, j, k)
     for ax in grid.flat[len(panels) :]:
         ax.set_axis_off()
     _label(figure, grid, found, lines)
@@ -124,29 +125,11 @@ def _most_different(values: Floats, n_lines: int) -> list[int]:
     return sorted(int(j) for j in np.argsort(-differences, kind="stable")[:n_lines])
 
 
-def _draw_dots(ax: Axes, found: _Regressions, j: int, k: int) -> None:
-    places, values = np.arange(len(found.sources)), found.values[:, j, k]
-    has_room = len(places) <= MOST_NAMED
-    if found.ends:
-        low, high = (end[:, j, k] for end in found.ends)
-        is_about = (low <= values) & (values <= high)
-        if k == len(found.names) - 1:
-            is_about &= np.array([source != NEW_SOURCE for source in found.sources])
-        ax.hlines(
-            places[is_about],
-            low[is_about],
-            high[is_about],
-            color=STATE_COLORS[0],
-            linewidth=1.6 if has_room else 0.9,
-            alpha=0.55 if has_room else 0.35,
-        )
-    ax.plot(values, places, "o", color=STATE_COLORS[0], markersize=4.5 if has_room else 2.6)
-    ax.grid(axis="x", color="#dddddd", linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.tick_params(axis="x", labelsize=8)
-    ax.locator_params(axis="x", nbins=4)
+def _panel(ax: Axes, found: _Regressions, j: int, k: int) -> None:
+    is_sd = k == len(found.names) - 1
+    is_unseen = np.array([is_sd and source == NEW_SOURCE for source in found.sources])
+    ends = tuple(np.where(is_unseen, np.nan, end[:, j, k]) for end in found.ends)
+    draw_dots(ax, found.values[:, j, k], ends, has_room=len(found.sources) <= MOST_NAMED)
 
 
 def _label(figure: Figure, grid: Any, found: _Regressions, lines: list[int]) -> None:

@@ -286,7 +286,7 @@ def _drawings(owner: str, thing: object, drawings: Mapping[type, Any]) -> Any:
         if isinstance(thing, kind):
             return found
     raise InputError(
-        f"{owner}: a {type(thing).__name__} has no picture. What has one: "
+        f"{owner}: there is no picture of type {type(thing).__name__!r}. What has one: "
         f"{_check.listed(kind.__name__ for kind in drawings)}.",
         kind=type(thing).__name__,
     )
