@@ -21,10 +21,10 @@ from uuid import uuid4
 
 from consilience.errors import MissingFileError, ModelError, WriteError
 
-__all__ = ["check_target", "encoded", "told", "write_text", "written"]
+__all__ = ["SEPARATORS", "check_target", "encoded", "told", "write_text", "written"]
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-_SEPARATORS = tuple(one for one in (os.sep, os.altsep) if one)
+SEPARATORS = tuple(one for one in (os.sep, os.altsep) if one)
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             raise _unwritable(path, "it is a folder", errno.EISDIR)
         if file.exists() and not file.is_file():
             return file  # a device or a pipe, which may have no path of its own
-        if os.fspath(path).endswith(_SEPARATORS):
+        if os.fspath(path).endswith(SEPARATORS):
             raise _unwritable(path, "a name that ends so is that of a folder", errno.EISDIR)
         target = Path(os.path.realpath(file))
         if target.is_symlink():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from commands import passed, refused, run, write
+from commands import misused, passed, refused, run, write
 
 import consilience as cs
 
@@ -105,6 +108,19 @@ def test_a_folder_as_output_is_refused_before_any_work(folder, arguments):
     assert refused(*arguments) == f"error: {arguments[-1]!r} cannot be written: it is a folder.\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("sample", "m.json", 3, "-o", "new.csv/"),
+        ("convert", "m.json", "new.bif/"),
+        ("show", "m.json", "--svg", "new.svg/"),
+    ],
+)
+def test_a_name_that_ends_as_a_folder_does_is_no_file(folder, arguments):
+    assert f"{arguments[-1]!r} is the name of a folder. Name a file." in misused(*arguments)
+    assert not (folder / arguments[-1][:-1]).exists()
+
+
 def test_results_need_a_folder(folder):
     assert "'rows.csv' is a file" in refused(
         "evaluate", "none.csv", "--target", "b", "-o", "rows.csv"
@@ -120,7 +136,24 @@ def test_a_model_string_of_any_length_is_no_file():
 
 # Standard output
 
-COMMAND = [sys.executable, "-c", "from consilience.cli import main; main()"]
+COMMANDS = """
+import json, os, sys
+import pyarrow.csv, rich.console, scipy.special
+import consilience as cs
+from consilience.cli import main
+from consilience.data import write
+from consilience.kernels import propagation, sampling
+
+cs.load, cs.read, cs.Network.sample
+for k, arguments in enumerate(json.loads(sys.argv[1])):
+    if os.fork() == 0:
+        os.dup2(os.open(f"said{k}", os.O_CREAT | os.O_WRONLY), 2)
+        main(arguments)
+    _, status = os.wait()
+    os.write(2, f"{os.waitstatus_to_exitcode(status)}\\n".encode())
+"""
+"""Runs commands one after the other, each in a process that need not import everything anew."""
+
 PRINTING = {
     "query": ("query", "m.json", "b"),
     "sample": ("sample", "m.json", "3"),
@@ -130,35 +163,34 @@ PRINTING = {
 }
 
 
-@pytest.mark.parametrize("arguments", PRINTING.values(), ids=PRINTING)
-def test_a_full_standard_output_is_one_line(arguments):
-    with Path("/dev/full").open("w") as full:
-        result = subprocess.run(
-            [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
+def ends(names: Iterable[str], prefix: Iterable[str] = (), **choices: Any) -> list[tuple[int, str]]:
+    """The exit code and the errors of each command."""
+    told = json.dumps([PRINTING[name] for name in names])
+    command = [*prefix, sys.executable, "-W", "ignore", "-c", COMMANDS, told]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True, **choices)
+    codes = map(int, done.stderr.split())
+    return [(code, Path(f"said{k}").read_text()) for k, code in enumerate(codes)]
+
+
+def test_a_full_standard_output_is_one_line():
     said = "error: standard output cannot be written: No space left on device.\n"
-    assert (result.returncode, result.stderr.splitlines(True)[-1:]) == (1, [said])
-    assert "Traceback" not in result.stderr
-    assert "Exception ignored" not in result.stderr
+    with Path("/dev/full").open("w") as full:
+        found = ends(PRINTING, stdout=full)
+    assert len(found) == len(PRINTING)
+    for code, errors in found:
+        assert (code, errors.splitlines(True)[-1:]) == (1, [said])
+        assert "Traceback" not in errors
+        assert "Exception ignored" not in errors
 
 
-@pytest.mark.parametrize("command", ["query", "sample"])
-def test_a_pipe_that_nobody_reads_ends_quietly(command):
+def test_a_pipe_that_nobody_reads_ends_quietly():
     reading, writing = os.pipe()
     os.close(reading)
-    result = subprocess.run(
-        [*COMMAND, *PRINTING[command]],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    found = ends(["query", "sample"], stdout=writing)
     os.close(writing)
-    assert (result.returncode, result.stderr) == (1, "")
+    assert found == [(1, "")] * 2
 
 
 def test_a_closed_standard_output_drops_what_is_printed():
-    for arguments in (PRINTING["query"], PRINTING["sample"]):
-        shell = ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, *arguments]
-        result = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)
-        assert (result.returncode, result.stderr) == (0, "")
+    closing = ("sh", "-c", 'exec "$@" >&-', "sh")
+    assert ends(["query", "sample"], closing) == [(0, "")] * 2

@@ -20,7 +20,7 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.scores import score_of, score_option
 from consilience.cli.terminal import echo
 
@@ -48,7 +48,7 @@ class _Side:
 @source_column_option
 @weight_option
 @missing_option
-@click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
+@click.option("--svg", type=OutputFile(), help="Write the picture to this file.")
 @force_option
 @spoken
 def compare(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from consilience.cli.common import check_model_path, print_notes, source_node_option, spoken
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.terminal import echo
 
 __all__ = ["convert"]
@@ -15,7 +15,7 @@ __all__ = ["convert"]
 
 @click.command()
 @click.argument("model")
-@click.argument("output", type=click.Path(path_type=Path))
+@click.argument("output", type=OutputFile())
 @source_node_option
 @force_option
 @spoken

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from consilience.cli.common import screen, spoken
-from consilience.cli.outputs import check_outputs
+from consilience.cli.outputs import OutputFile, check_outputs
 from consilience.cli.terminal import echo
 
 __all__ = ["demo"]
 
 
 @click.command()
-@click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
+@click.option("--svg", type=OutputFile(), help="Write the picture to this file.")
 @click.option(
     "--save",
     "folder",

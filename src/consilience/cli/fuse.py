@@ -21,7 +21,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import score_of, score_option
@@ -90,8 +90,8 @@ N_VOTERS = 5
     type=click.Choice(list(PARAMETERS)),
     help="How the sources' parameters are made one.  [default: merged for rows, linear for models]",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw the vote to this file.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the model.")
+@click.option("--plot", type=OutputFile(), help="Draw the vote to this file.")
+@click.option("-o", "--output", type=OutputFile(), help="File for the model.")
 @force_option
 @spoken
 def fuse(

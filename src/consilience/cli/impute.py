@@ -19,7 +19,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ __all__ = ["impute"]
 @row_source_option
 @missing_option
 @partial_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
 def impute(

@@ -9,7 +9,7 @@ import click
 
 from consilience.cli.common import Refusal, check_model_path, data_argument, screen, spoken
 from consilience.cli.estimators import Tables, estimator_of, table_options
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
 from consilience.cli.structures import TAN, Structure, find_graph, structure_options
@@ -39,7 +39,7 @@ __all__ = ["learn"]
     help="What the tables do about missing values: EM, variational Bayes, or leave incomplete rows "
     "out of each family (the only way of calibrated).  [default: em]",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the model.")
+@click.option("-o", "--output", type=OutputFile(), help="File for the model.")
 @force_option
 @spoken
 def learn(

@@ -6,17 +6,31 @@ import os
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import click
 
 from consilience import _write
 from consilience.cli.common import Refusal
 
-__all__ = ["check_folder", "check_outputs", "force_option"]
+__all__ = ["OutputFile", "check_folder", "check_outputs", "force_option"]
 
 force_option = click.option(
     "--force", is_flag=True, help="Let the output replace a file that the command reads."
 )
+
+
+class OutputFile(click.Path):
+    """The path of a file to write; a name that ends as a folder's does is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, whose last slash it would not keep."""
+        if isinstance(value, str) and value.endswith(_write.SEPARATORS):
+            self.fail(f"{value!r} is the name of a folder. Name a file.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def check_outputs(

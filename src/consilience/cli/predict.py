@@ -20,7 +20,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ __all__ = ["predict"]
 @click.argument("model")
 @click.argument("data")
 @click.option("--target", required=True, metavar="NODE", help="The node to predict.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @row_source_option
 @missing_option

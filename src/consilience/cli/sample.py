@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from consilience.cli.common import given_of, given_option, source_node_option, spoken
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.terminal import echo, print_rows
 
 __all__ = ["sample"]
@@ -21,7 +21,7 @@ __all__ = ["sample"]
 )
 @given_option
 @source_node_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
+@click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
 def sample(

@@ -8,7 +8,7 @@ import click
 
 from consilience import _write
 from consilience.cli.common import source_node_option, spoken
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
 from consilience.cli.terminal import echo
 
 __all__ = ["show"]
@@ -20,7 +20,7 @@ __all__ = ["show"]
 @click.option(
     "--rows", type=click.IntRange(min=1), default=40, show_default=True, help="Rows of it to print."
 )
-@click.option("--svg", type=click.Path(path_type=Path), help="Write the picture to this file.")
+@click.option("--svg", type=OutputFile(), help="Write the picture to this file.")
 @source_node_option
 @force_option
 @spoken
