@@ -14,13 +14,9 @@ from consilience.data.table import Table
 from consilience.errors import GraphError, InputError, TooDearError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
+from consilience.incomplete.first_graphs import RESTARTS, FirstGraphs
 from consilience.incomplete.rule import Method, check_gaps, columns_with_gaps, method_for, table_of
-from consilience.incomplete.structural_em import (
-    RESTARTS,
-    FirstGraphs,
-    StructuralEM,
-    structural_em,
-)
+from consilience.incomplete.structural_em import StructuralEM, structural_em
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family

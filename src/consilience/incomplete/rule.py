@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from consilience import _check
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
-from consilience.incomplete.structural_em import StructuralEM, innermost
+from consilience.incomplete.graph_fitter import innermost
+from consilience.incomplete.structural_em import StructuralEM
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Engine

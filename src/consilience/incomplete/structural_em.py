@@ -38,57 +38,27 @@ Knowledge Discovery and Data Mining.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Column, Floats
-from consilience.data.table import Table, code_type
-from consilience.errors import DataError, InputError, MemoryLimitError, ModelError
+from consilience.data.table import Table
+from consilience.errors import InputError, MemoryLimitError
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
-from consilience.incomplete.em import EM, Convergence, em
-from consilience.inference.completion import completed, completions, expected_values
-from consilience.network.network import Network
-from consilience.parameters.dirichlet import Dirichlet
-from consilience.parameters.estimator import Regressor
-from consilience.parameters.fitting import fit_task
-from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.normal_inverse_gamma import NormalInverseGamma
-from consilience.parameters.regression import log_likelihood_of
-from consilience.statistics.counts import Counts
-from consilience.statistics.engines.memory import LEAST_WEIGHT, Memory
-from consilience.statistics.engines.spread import Spread
-from consilience.statistics.family import Family
-from consilience.statistics.gather import count
-from consilience.structure.family_scores import family_scores, strata_of
-from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDs
-from consilience.structure.scores.by_source import POOLED, BySource
-from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
-from consilience.structure.scores.node_average import NAL, PNAL
-from consilience.structure.scores.priors import MAP
-from consilience.structure.scores.score import Batch, Score, batch_of
-from consilience.structure.searches.hill_climb import HillClimb
-from consilience.structure.searches.starts import Start, start_of
-from consilience.structure.searches.task import Clock, SearchResult, Step, Task
-from consilience.structure.source_ways import ways_of
+from consilience.incomplete.em import EM
+from consilience.incomplete.graph_fitter import Fitter, Model
+from consilience.statistics.engines.memory import Memory
+from consilience.structure.scores.score import Score
+from consilience.structure.searches.task import Clock, SearchResult, Step
 
-__all__ = ["RESTARTS", "FirstGraphs", "StructuralEM", "innermost", "structural_em"]
-
-SHARE_OF_MEMORY = 0.5
-"""Of the memory limit; if all completions may need more, some are drawn."""
-
-LEAST_SHARE = 1e-6
-"""Completions of a smaller posterior are cut."""
+__all__ = ["StructuralEM", "structural_em"]
 
 RISE = 1e-9
 """What counts as a rise, relative to the objective."""
-
-OF_LIKELIHOOD = (LogLikelihood, AIC, BIC, EBIC, NAL, PNAL)
-"""Scores that are the largest log-likelihood less a price."""
 
 First: TypeAlias = Callable[[Sequence[float]], Iterable[tuple[DAG, bool]]]
 """Graphs to begin with, by prices of PNAL, and whether looking for them was interrupted."""
@@ -101,9 +71,6 @@ PRICES = (0.25, 0.5, 0.08, 1e6)
 
 PRICES_IF_DRAWN = (0.5, 0.25, 0.08, 1e6)
 """With much missing a low price lets in so many arcs that inference takes long."""
-
-RESTARTS = 20
-"""Restarts in vain of the search for a first graph, and of the default search."""
 
 MOST_STARTS = len(PRICES) + 1
 """The graph of the complete rows, and those of the prices."""
@@ -162,17 +129,6 @@ class StructuralEM:
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Model:
-    """A fitted graph, the rows as it completes them, what it is worth, and if EM was cut short."""
-
-    dag: DAG
-    network: Network
-    completed: Memory
-    objective: float
-    is_cut: bool
-
-
 def structural_em(
     table: Table,
     choice: StructuralEM,
@@ -203,7 +159,9 @@ def structural_em(
     clock, rng, memory_limit
         Budget and progress; what is random; bytes.
     """
-    fitter = _Fitter(table, choice, score, rng, memory_limit)
+    fitter = Fitter(
+        table, score, rng, draws=choice.draws, climb=choice.em, memory_limit=memory_limit
+    )
     n_starts = choice.starts or (STARTS if fitter.is_exact else 1)
     begun = first(PRICES if fitter.is_exact else PRICES_IF_DRAWN)
     runs = _runs(
@@ -222,13 +180,6 @@ def structural_em(
         (*fitter.notes(), *_notes(runs, best, keep_start=keep_start)),
         by_source=fitter.ways(best.best.dag, best.best.completed),
     )
-
-
-def innermost(score: object) -> object:
-    """The score of one source's rows, without priors over graphs and sources kept apart."""
-    while hasattr(score, "score"):
-        score = score.score
-    return score
 
 
 def _runs(
@@ -259,84 +210,12 @@ def _runs(
     return runs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FirstGraphs:
-    """The graphs to begin with: the given one; or that of the complete rows, those found with
-    prices of PNAL if all variables are discrete, and the one without arcs.
-
-    Parameters
-    ----------
-    start
-        The given one, if any.
-    task
-        The task of a search on the rows with gaps, by score.
-    of_complete_rows
-        The search on the complete rows, if they are enough.
-    max_parents
-        The most parents.
-    is_discrete
-        Whether all variables are discrete.
-    """
-
-    start: Start | None
-    task: Callable[[Score], Task]
-    of_complete_rows: Callable[[], SearchResult] | None
-    max_parents: int | None
-    is_discrete: bool
-
-    def __call__(self, prices: Sequence[float]) -> Iterator[tuple[DAG, bool]]:
-        """The graphs in turn, each once, and whether looking for it was interrupted."""
-        start = self.start
-        if start is not None:
-            yield self._begun(_Indifferent() if isinstance(start, DAG) else PNAL()), False
-            return
-        seen: list[DAG] = []
-        for dag, is_cut in self._candidates(prices):
-            if dag not in seen:
-                seen.append(dag)
-                yield dag, is_cut
-
-    def _candidates(self, prices: Sequence[float]) -> Iterator[tuple[DAG, bool]]:
-        if self.of_complete_rows is not None:
-            result = self.of_complete_rows()
-            yield result.dag, result.stopped_by == "interrupt"
-        if self.is_discrete:
-            yield from map(self._found, prices)
-        else:
-            yield self._begun(_Indifferent()), False
-
-    def _begun(self, score: Score) -> DAG:
-        one = self.task(score)
-        return one.to_dag(start_of(self.start, one, one.local_scores(self.max_parents)))
-
-    def _found(self, price: float) -> tuple[DAG, bool]:
-        climb = HillClimb(restarts=RESTARTS, max_parents=self.max_parents)
-        try:
-            result = climb.search(self.task(PNAL(c=price)))
-        except ModelError:  # no row is complete for a family that is required, but EM can fit it
-            return self._begun(_Indifferent()), False
-        return result.dag, result.stopped_by == "interrupt"
-
-
-@dataclass(frozen=True, slots=True)
-class _Indifferent:
-    """Every family is as good as any other: for a graph that is taken as it is given."""
-
-    score_equivalent: ClassVar[bool] = True
-    by_source: ClassVar[bool] = False
-    needs_complete_rows: ClassVar[bool] = False
-
-    def local(self, batch: Batch) -> Floats:
-        """Zero for each family."""
-        return np.zeros(len(batch_of(batch)))
-
-
 class _Run:
     """Structural EM from one start; the best model so far and the story."""
 
-    best: _Model
+    best: Model
 
-    def __init__(self, fitter: _Fitter, find: Find, clock: Clock) -> None:
+    def __init__(self, fitter: Fitter, find: Find, clock: Clock) -> None:
         self._fitter, self._find, self._clock = fitter, find, clock
         self.trace: list[Step] = []
         self.n_scored = 0
@@ -382,7 +261,7 @@ class _Run:
             return False
         return True
 
-    def _refitted(self, dag: DAG, *, keep_start: bool) -> _Model | None:
+    def _refitted(self, dag: DAG, *, keep_start: bool) -> Model | None:
         try:
             return self._fitter.refitted(dag, self.best, at_any_loss=not keep_start)
         except MemoryLimitError:
@@ -391,7 +270,7 @@ class _Run:
             self.is_limited = True
             return None
 
-    def _keep(self, model: _Model, what: str) -> None:
+    def _keep(self, model: Model, what: str) -> None:
         self.best = model
         note = f"{what}: {len(model.dag.arcs)} arcs"
         self.trace.append(Step(model.objective, self.n_scored, note))
@@ -421,233 +300,3 @@ def _notes(runs: list[_Run], best: _Run, *, keep_start: bool) -> list[str]:
 
 def _is_rise(before: float, after: float) -> bool:
     return after > before + RISE * abs(before)
-
-
-class _Fitter:
-    """What fits graphs to the rows with gaps; a private helper of one search."""
-
-    def __init__(
-        self,
-        table: Table,
-        choice: StructuralEM,
-        score: Score,
-        rng: np.random.Generator,
-        memory_limit: float,
-    ) -> None:
-        self._table, self._choice, self._score = table, choice, score
-        self._rng, self._memory_limit = rng, memory_limit
-        source = table.schema.source
-        self._apart = source.name if source is not None and score.by_source else None
-        judge = score.score if isinstance(score, MAP) else score
-        self._looks_for_ways = isinstance(judge, BySource)
-        n_bytes = 4.0 * len(table.variables) * _most_completions(table)
-        self.is_exact = n_bytes <= SHARE_OF_MEMORY * memory_limit
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know."""
-        if self.is_exact:
-            return ()
-        return (
-            f"Rows have too many completions to list all; {self._choice.draws} random ones stand "
-            "for each row.",
-        )
-
-    def refitted(self, dag: DAG, before: _Model, *, at_any_loss: bool) -> _Model | None:
-        """The graph fitted by EM from its estimates on the completed rows on.
-
-        None if it is the same graph, or worse on the completed rows: a search that does not begin
-        at the current graph may end below it.
-        """
-        worth = [self._worth(one, before.completed) for one in (dag, before.dag)]
-        if dag == before.dag or (worth[0] <= worth[1] and not at_any_loss):
-            return None
-        grown = self._grown(dag, before.completed)
-        # Draws lack rare states by chance, and what is zero once stays zero.
-        estimator = self._estimator(grown) if self.is_exact else Dirichlet(ess=1.0)
-        task = fit_task(grown, before.completed, estimator, memory_limit=self._memory_limit)
-        try:
-            start = task.plain_network(task.statistics())
-        except DataError:  # too few rows for a regression
-            start = None
-        return self._fitted(dag, grown, start)
-
-    def fitted(self, dag: DAG) -> _Model:
-        """A first graph fitted to the rows with gaps by EM, and its objective."""
-        return self._fitted(dag, self._grown(dag, None), None)
-
-    def _fitted(self, dag: DAG, grown: DAG, start: Network | None) -> _Model:
-        try:
-            found = self._climbed(grown, None, start)
-        except DataError:
-            # A column that is constant in some joint state, or too few rows for a regression.
-            found = self._climbed(grown, NormalInverseGamma(), None)
-        completed = self._completed(found.network)
-        gain = self._worth(dag, completed) - self._log_likelihood(grown, completed, found.network)
-        observed = found.log_likelihood - _log_shares(self._table, found.network)
-        is_cut = found.stopped_by == "interrupt"
-        return _Model(dag, found.network, completed, observed + gain, is_cut)
-
-    def _climbed(
-        self, grown: DAG, gaussian: Regressor | None, start: Network | None
-    ) -> Convergence:
-        return em(
-            grown,
-            self._table,
-            self._estimator(grown),
-            gaussian=gaussian,
-            choice=self._choice.em,
-            start=start,
-            seed=self._rng,
-            memory_limit=self._memory_limit,
-        )
-
-    def _completed(self, network: Network) -> Memory:
-        """The rows without gaps: all completions, or some drawn, with their weights."""
-        table, limit = self._table, self._memory_limit
-        weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
-        if not self.is_exact:
-            draws = self._choice.draws
-            many = table.take(np.tile(np.arange(table.n_rows), draws))
-            columns = completed(network, many, self._rng, memory_limit=limit)
-            return Memory(_table(table, columns, np.tile(weights, draws) / draws).distinct())
-        found = completions(network, table, LEAST_SHARE, memory_limit=limit)
-        shares = found.shares * weights[found.rows]
-        kept = np.flatnonzero(shares >= LEAST_WEIGHT)
-        columns = {name: codes[kept] for name, codes in found.codes.items()}
-        if not network.regressions:
-            return Memory(_table(table, columns, shares[kept]).distinct())
-        known = {name: table.column(name)[found.rows[kept]] for name in network.regressions}
-        values, spread = expected_values(network, {**columns, **known}, memory_limit=limit)
-        filled = _table(table, {**columns, **values}, shares[kept])
-        return Memory(filled, spread=[Spread(*one) for one in spread])
-
-    def ways(self, dag: DAG, completed: Memory) -> dict[str, str]:
-        """How each family depends on the source in completed rows, if the score tells."""
-        limit = self._memory_limit
-        strata = strata_of(completed, dag.nodes, limit)
-        return ways_of(completed, dag, self._score, strata, memory_limit=limit)
-
-    def _worth(self, dag: DAG, completed: Memory) -> float:
-        """Score of a graph on completed rows."""
-        limit = self._memory_limit
-        return sum(family_scores(completed, dag, self._score, memory_limit=limit).values())
-
-    def _log_likelihood(self, dag: DAG, completed: Memory, network: Network) -> float:
-        """Log-likelihood of completed rows: under the network, or the largest if it maximises it.
-
-        For scores of the likelihood the difference to the score is then the price of the graph.
-        """
-        limit, source = self._memory_limit, self._table.source
-        if isinstance(innermost(self._score), OF_LIKELIHOOD):
-            each = family_scores(completed, dag, LogLikelihood(), memory_limit=limit)
-            return sum(value for node, value in each.items() if node != source)
-        task = fit_task(dag, completed, self._estimator(dag), memory_limit=limit)
-        counts = [one.pooled() for one in task.counts()]
-        return sum(_of_table(one, network.tables[one.child.name].table) for one in counts) + sum(
-            log_likelihood_of(network.regressions[one.names[-1]], one) for one in task.moments()
-        )
-
-    def _counts(self, dag: DAG, rows: Table) -> list[Counts]:
-        nodes = [node for node in dag.nodes if node != self._table.source]
-        families = [Family(node, dag.parents(node)) for node in nodes]
-        families = [one for one in families if not rows.schema[one.child].is_continuous]
-        return count(rows, families, memory_limit=self._memory_limit)
-
-    def _grown(self, dag: DAG, completed: Memory | None) -> DAG:
-        """The graph of the network: the source is the first parent of nodes that depend on it.
-
-        These are all nodes if the score keeps the sources apart, and those that it judges so on
-        rows completed before if it looks for the better way.
-        """
-        if self._apart is None:
-            return dag
-        dependent = list(dag.nodes)
-        if self._looks_for_ways:
-            ways = {} if completed is None else self.ways(dag, completed)
-            dependent = [node for node, way in ways.items() if way != POOLED]
-        arcs = [(self._apart, node) for node in dependent]
-        return DAG([*arcs, *dag.arcs], [self._apart, *dag.nodes])
-
-    def _estimator(self, dag: DAG) -> MLE | Dirichlet:
-        """How the network of a graph follows from counts: by the prior of the score, if any."""
-        score = innermost(self._score)
-        if isinstance(score, OF_LIKELIHOOD):
-            return MLE()
-        if self._apart is None and not isinstance(score, BDs):
-            return _prior(score)
-        plain = dag if self._apart is None else dag.without(self._apart)
-        counts = self._counts(plain, self._table)
-        return Dirichlet(tables={one.child.name: self._prior_table(score, one) for one in counts})
-
-    def _prior_table(self, score: object, counts: Counts) -> Floats:
-        """Prior counts of a family; every source has the whole prior if they are kept apart."""
-        table, parents = self._table, counts.family.parents
-        prior = _prior(score).prior(counts)
-        if self._apart is None:
-            return prior / _share_seen(table, parents)
-        n_sources = table.schema[self._apart].n_states
-        if not isinstance(score, BDs):
-            return np.stack([prior] * n_sources)
-        parts = [table.take(np.flatnonzero(table.source_codes == f)) for f in range(n_sources)]
-        return np.stack([prior / _share_seen(one, parents) for one in parts])
-
-
-def _prior(score: object) -> Dirichlet:
-    """The prior of a score; for BDs that of all parent states, seen or not."""
-    if isinstance(score, BDe):
-        return Dirichlet(ess=score.ess, network=score.network)
-    if isinstance(score, K2 | BDJ):
-        return Dirichlet(per_cell=1.0 if isinstance(score, K2) else 0.5)
-    return Dirichlet(ess=float(getattr(score, "ess", 1.0)))
-
-
-def _share_seen(table: Table, parents: Sequence[str]) -> float:
-    """Share of the parent states that some row has, or may have as far as it is known."""
-    if not parents:
-        return 1.0
-    seen = np.zeros([table.variables[name].n_states for name in parents], bool)
-    codes = np.stack([table.column(name) for name in parents], axis=1)
-    if table.weights is not None:
-        codes = codes[table.weights > 0]
-    for row in np.unique(codes, axis=0).tolist():
-        seen[tuple(slice(None) if code < 0 else code for code in row)] = True
-    return float(seen.mean()) or 1.0
-
-
-def _log_shares(table: Table, network: Network) -> float:
-    """Log probability of the rows' sources, which the scores of graphs leave out."""
-    if network.source is None or table.source_codes is None:
-        return 0.0
-    shares = network.tables[network.source].table
-    n_rows = np.bincount(table.source_codes, table.weights, minlength=len(shares))
-    return float(n_rows[n_rows > 0] @ np.log(shares[n_rows > 0]))
-
-
-def _of_table(counts: Counts, table: Floats) -> float:
-    """Log-likelihood of counts under a table."""
-    rows = counts.to_dense().values[0]
-    theta = table.reshape(rows.shape)
-    return float((rows[rows > 0] * np.log(theta[rows > 0])).sum())
-
-
-def _most_completions(table: Table) -> float:
-    """How many completions the rows have at most, those that will be cut left out."""
-    each = np.ones(table.n_rows)
-    for name, variable in table.variables.items():
-        if not variable.is_continuous:
-            each[table.column(name) < 0] *= variable.n_states
-    return float(np.minimum(each, 1 / LEAST_SHARE).sum())
-
-
-def _table(table: Table, columns: Mapping[str, Column], weights: Floats) -> Table:
-    """Completed rows as a table with the schema of another."""
-    given = table.schema.source
-    every = [*table.variables.values(), *([] if given is None else [given])]
-    if given is not None and given.name not in columns:  # the only source is no node
-        columns = {**columns, given.name: np.zeros(len(weights), np.int32)}
-    coded: dict[str, Column] = {}
-    for one in every:
-        kind = np.float64 if one.is_continuous else code_type(one.n_states)
-        coded[one.name] = columns[one.name].astype(kind)
-    source = None if given is None else coded.pop(given.name)
-    return Table(table.schema, coded, source, weights.astype(np.float64))
