@@ -11,6 +11,8 @@ from scipy.special import gammaln
 
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError, UnknownNameError
+from consilience.parameters.estimator import is_apart
+from consilience.parameters.held import tables_held
 
 WITH_PRIOR = [
     cs.Dirichlet(),
@@ -50,18 +52,31 @@ def test_prior_counts_that_no_memory_holds_are_refused():
         cs.Dirichlet().prior(counts)
 
 
-@pytest.mark.parametrize("estimator", [cs.Dirichlet(), cs.HDS(), cs.HDMJS(s=1.0)], ids=repr)
-def test_what_a_fit_takes_is_no_more_than_what_was_checked(estimator):
-    dag, table = many_parents(8)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *(cs.MLE(), cs.Dirichlet(), cs.estimators.Shrinkage(), cs.HDS(), cs.HDC()),
+        *(cs.HDMJS(s=1.0), cs.HDMJS(), cs.HDMCS(s=1.0), cs.HDMCS(), cs.estimators.Adaptive()),
+        *(cs.Pooled(cs.HDS()), cs.Separate(cs.Dirichlet())),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_sources", [1, 3])
+def test_what_a_fit_takes_is_what_was_checked(estimator, n_sources):
+    dag, table = many_parents(6)
+    if n_sources > 1:
+        place = np.resize([*"xyz"[:n_sources]], table.n_rows)
+        table = cs.read(table.to_frame().assign(place=place), source="place")
+    n_apart = n_sources if is_apart(estimator) else 1
+    promised = tables_held(estimator, n_apart, 6) * n_apart * 8 * 4**7
     cs.fit(dag, table, estimator)  # compiled
     tracemalloc.start()
-    cs.fit(dag, table, estimator)
+    cs.fit(dag, table, estimator, memory_limit=promised)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     with pytest.raises(MemoryLimitError):
-        cs.fit(dag, table, estimator, memory_limit=peak / 2)
-    cs.fit(dag, table, estimator, memory_limit=9 * 8 * 4**9)
-    assert peak < 1.1 * 9 * 8 * 4**9
+        cs.fit(dag, table, estimator, memory_limit=promised / 1.01)
+    assert 0.4 * promised < peak < 1.15 * promised
 
 
 @pytest.mark.parametrize("estimator", WITH_PRIOR, ids=repr)

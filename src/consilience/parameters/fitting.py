@@ -36,6 +36,7 @@ from consilience.parameters.estimator import (
     is_apart,
 )
 from consilience.parameters.fit_record import NOTHING_TOLD, Statistics, Told, record_of
+from consilience.parameters.held import tables_held
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.source_node import source_shares, with_new_source
 from consilience.statistics.counts import MEMORY_LIMIT, Counts, check_table_size
@@ -46,9 +47,6 @@ from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
 
 __all__ = ["FitTask", "fit_task"]
-
-TABLES = 9
-"""Tables of a family that are held at the worst time: counts, prior, posterior, means."""
 
 
 def fit_task(
@@ -158,13 +156,20 @@ class FitTask:
         limit = self.memory_limit
         for families, n_sources in ((apart, _n_sources(self.engine.schema)), (together, 1)):
             for family in families:
-                _check_tables(self.engine.schema, family, n_sources, limit)
+                self._check_tables(family, n_sources)
         counted = [
             *count(self.engine, apart, by_source=True, memory_limit=limit),
             *count(self.engine, together, memory_limit=limit),
         ]
         found = {counts.child.name: counts for counts in counted}
         return [found[node].to_dense(limit) for node in self.kind if node in found]
+
+    def _check_tables(self, family: Family, n_sources: int) -> None:
+        """Refuse a family whose full table needs more than the limit, before rows are counted."""
+        schema, names = self.engine.schema, (*family.parents, family.child)
+        n_cells = prod((float(schema[name].n_states) for name in names), start=float(n_sources))
+        held = tables_held(self.chosen["table"], n_sources, len(family.parents))
+        check_table_size(family, held * n_cells, self.memory_limit)
 
     def moments(self) -> list[Moments]:
         """Moments of the families with a continuous child; fine where digits are lost."""
@@ -221,13 +226,6 @@ def _source_root(
     if has_new:
         return (source_shares(with_new_source(source), counts.values[0, 0]),)
     return tuple(MLE().estimate([counts]))
-
-
-def _check_tables(schema: Schema, family: Family, n_sources: int, limit: float) -> None:
-    """Refuse a family whose full table would need more than the limit, before rows are counted."""
-    names = (*family.parents, family.child)
-    n_cells = prod((float(schema[name].n_states) for name in names), start=float(n_sources))
-    check_table_size(family, TABLES * n_cells, limit)
 
 
 def _n_sources(schema: Schema) -> int:
