@@ -13,7 +13,8 @@ is done once, in :meth:`Cases.of`:
   (``kernels/cases.py``); for each of them only the families that touch it matter, so rows that
   agree about those share one case;
 - rows with a hidden set of more than ``MOST_JOINT_STATES`` joint states go through the junction
-  tree of the whole network, which is compiled once.
+  tree of the whole network, which is compiled once, or through trees of their own if that one is
+  too large.
 
 A round then costs time in proportion to the different cases, which grow far more slowly than the
 rows. The expected counts of the families are
@@ -41,8 +42,15 @@ from consilience.data.distinct import rows_alike
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions import LinearGaussian
-from consilience.errors import DataError, ImpossibleEvidenceError, InputError, ModelError
+from consilience.errors import (
+    DataError,
+    ImpossibleEvidenceError,
+    InputError,
+    MemoryLimitError,
+    ModelError,
+)
 from consilience.inference.case_graph import CaseGraph
+from consilience.inference.cut_cases import CutCases
 from consilience.inference.evidence import Scope
 from consilience.inference.evidence_rows import network_columns
 from consilience.inference.large_cases import LargeCases
@@ -98,7 +106,7 @@ class Cases:
     small
         The cases of hidden sets that are enumerated.
     large
-        The rows for the junction tree, or None.
+        The rows for junction trees, or None.
     """
 
     net: Network
@@ -106,7 +114,7 @@ class Cases:
     counted: Floats
     normal: NormalCases
     small: CaseArrays
-    large: LargeCases | None
+    large: LargeCases | CutCases | None
 
     @classmethod
     def of(
@@ -175,15 +183,12 @@ class Cases:
         places = np.flatnonzero(is_large)
         large = None
         if len(places):
-            large = LargeCases.of(
-                net,
-                rows.codes[places],
-                rows.weights[places],
-                normal,
-                places,
-                keeps_barren=keeps_barren,
-                memory_limit=memory_limit,
-            )
+            chosen = (net, rows.codes[places], rows.weights[places], normal, places)
+            choices = {"keeps_barren": keeps_barren, "memory_limit": memory_limit}
+            try:
+                large = LargeCases.of(*chosen, **choices)
+            except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
+                large = CutCases.of(*chosen, **choices)
         return cls(net, layout, counted, normal, small, large)
 
     def expected(self, net: Network) -> Expected:

@@ -22,10 +22,11 @@ import numpy.typing as npt
 from consilience import _check
 from consilience._typing import Bools, Column, Floats, Integers
 from consilience.data.table import Table
-from consilience.errors import InputError
+from consilience.errors import InputError, MemoryLimitError
 from consilience.inference.conflict import refuse_impossible_rows
+from consilience.inference.cutting import Cut
 from consilience.inference.draws import draw_given
-from consilience.inference.evidence import Evidence
+from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.evidence_rows import network_columns
 from consilience.inference.gaussian import Conditional, components, condition
 from consilience.inference.groups import Batch
@@ -79,7 +80,10 @@ def completed(
     sets = sets_of_rows(net, some, len(gaps), at_mode=rng is None, memory_limit=memory_limit)
     is_alone = sets.is_open | sets.needs_logs | sets.is_cut | _has_open_logistic(net, some)
     together = np.flatnonzero(~is_alone)
-    _fill_states(net, some, sets, together, gaps, rng, memory_limit)
+    try:
+        _fill_states(net, some, sets, together, gaps, rng, memory_limit)
+    except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
+        is_alone[:], together = True, together[:0]
     _fill_values(net, some, together, rng, memory_limit)
     for row in np.flatnonzero(is_alone):
         _fill_alone(net, some, int(row), int(gaps[row]) + 1, rng, memory_limit)
@@ -105,8 +109,7 @@ def completions(
     whole = np.setdiff1d(np.arange(table.n_rows), gaps)
     rows, filled, shares = whole, codes[whole], np.ones(len(whole))
     if gaps.size:
-        batch, _ = _batch(net, columns, gaps, memory_limit)
-        which, found, share = expand_rows(batch, smallest)
+        which, found, share = _expanded(net, columns, gaps, smallest, memory_limit)
         rows = np.concatenate([rows, gaps[which]])
         filled = np.concatenate([filled, found])
         shares = np.concatenate([shares, share])
@@ -162,15 +165,44 @@ def _has_open_logistic(net: Network, columns: Columns) -> Bools:
     return np.logical_or.reduce(is_missing) if is_missing else np.zeros(n_rows, bool)
 
 
-def _batch(
-    net: Network, columns: Columns, rows: Integers, memory_limit: float
-) -> tuple[Batch, RowSets]:
-    """Some rows in the tree of the network, with their likelihoods."""
+def _expanded(
+    net: Network, columns: Columns, rows: Integers, smallest: float, memory_limit: float
+) -> tuple[Integers, npt.NDArray[np.int32], Floats]:
+    """The joint states of some rows: places among these, codes, and shares."""
     some = {name: column[rows] for name, column in columns.items()}
     sets = sets_of_rows(net, some, len(rows), memory_limit=memory_limit)
-    tree = compiled(net, tuple(sets.likelihoods), memory_limit=memory_limit)
+    try:
+        tree = compiled(net, tuple(sets.likelihoods), memory_limit=memory_limit)
+    except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
+        each = [
+            _expanded_alone(net, some, sets, row, smallest, memory_limit)
+            for row in range(len(rows))
+        ]
+        which, codes, shares = (np.concatenate(parts) for parts in zip(*each, strict=True))
+        return which, codes, shares
     codes = {n: c for n, c in some.items() if n in tree.index and (c >= 0).any()}
-    return Batch(tree, codes, len(rows), sets.likelihoods), sets
+    return expand_rows(Batch(tree, codes, len(rows), sets.likelihoods), smallest)
+
+
+def _expanded_alone(
+    net: Network, columns: Columns, sets: RowSets, row: int, smallest: float, memory_limit: float
+) -> tuple[Integers, npt.NDArray[np.int32], Floats]:
+    """The joint states of one row, by a tree of what it does not know."""
+    states = [name for name in columns if name not in net.regressions]
+    known = {name: int(columns[name][row]) for name in states if columns[name][row] >= 0}
+    likelihoods: dict[Scope, Floats] = {}
+    for scope, one in sets.likelihoods.items():
+        at = tuple(known.get(name, slice(None)) for name in scope)
+        free = tuple(name for name in scope if name not in known)
+        own = one[(*at, slice(row, row + 1))]
+        if free:  # what is over known states alone is a number, and shares do not depend on it
+            likelihoods[free] = likelihoods[free] * own if free in likelihoods else own
+    tree = Cut.of(net, known).tree(tuple(likelihoods), memory_limit)
+    which, found, shares = expand_rows(Batch(tree, {}, 1, likelihoods), smallest)
+    codes = np.empty((len(which), len(states)), np.int32)
+    for v, name in enumerate(states):
+        codes[:, v] = known[name] if name in known else found[:, tree.index[name]]
+    return which + row, codes, shares
 
 
 def _fill_states(

@@ -12,7 +12,7 @@ evidence and is kept with the network, is used wherever it fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from consilience._typing import Floats
@@ -27,7 +27,7 @@ from consilience.inference.junction import (
 from consilience.inference.triangulation import Triangulation
 from consilience.network.network import Network
 
-__all__ = ["cost_shape", "tree_for"]
+__all__ = ["Cut", "cost_shape", "tree_for"]
 
 
 def tree_for(
@@ -42,7 +42,9 @@ def tree_for(
     except MemoryLimitError:
         if not given.known:
             raise
-    return _Cut.of(net, given).tree(given, memory_limit)
+    cut = Cut.of(net, given.known)
+    left = replace(given, known={}, log_scale=given.log_scale + cut.log_scale)
+    return cut.tree(tuple(given.sets), memory_limit), left
 
 
 def cost_shape(
@@ -52,11 +54,11 @@ def cost_shape(
     shape = tree_shape(net, scopes=scopes)
     if shape.cost.bytes <= memory_limit or not given.known:
         return shape
-    return _Cut.of(net, given).shape(scopes)
+    return Cut.of(net, given.known).shape(scopes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Cut:
+class Cut:
     """The tables of a network at the known states; ``log_scale`` has those that are one number."""
 
     n_states: dict[str, int]
@@ -65,8 +67,8 @@ class _Cut:
     log_scale: float
 
     @classmethod
-    def of(cls, net: Network, given: Evidence) -> _Cut:
-        known = given.known
+    def of(cls, net: Network, known: Mapping[str, int]) -> Cut:
+        """The network at the known states."""
         n_states = {
             name: variable.n_states
             for name, variable in net.variables.items()
@@ -84,14 +86,15 @@ class _Cut:
         return cls(n_states, scopes, tables, log_scale)
 
     def shape(self, scopes: Collection[Scope]) -> Triangulation:
+        """The cliques of the tables that are left and of these scopes, and what they take."""
         return shape_of_tables(self.n_states, (*self.scopes.values(), *scopes))
 
-    def tree(self, given: Evidence, memory_limit: float) -> tuple[JunctionTree, Evidence]:
-        tree = JunctionTree.of_shape(
-            self.shape(tuple(given.sets)),
+    def tree(self, scopes: Collection[Scope], memory_limit: float) -> JunctionTree:
+        """The tree of the tables that are left, with room for likelihoods over these scopes."""
+        return JunctionTree.of_shape(
+            self.shape(scopes),
             self.n_states,
             self.scopes,
             self.tables,
             memory_limit=memory_limit,
         )
-        return tree, replace(given, known={}, log_scale=given.log_scale + self.log_scale)

@@ -23,16 +23,13 @@ from consilience.inference.case_graph import CaseGraph
 from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
-from consilience.inference.layout import Layout
+from consilience.inference.layout import Layout, is_normalised
 from consilience.inference.normal_cases import NormalCases
 from consilience.inference.traceback import draw_rows
 from consilience.kernels.cases import hide_barren, leaf_counts, leaf_likelihoods
 from consilience.network.network import Network
 
-__all__ = ["LargeCases"]
-
-NORMALISED = 1e-9
-"""Rows of a table whose sums differ from one by no more are normalised."""
+__all__ = ["LargeCases", "barren_nodes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +81,7 @@ class LargeCases:
         batch = Batch(tree, _observed(net, codes), len(codes))
         is_barren = np.zeros(codes.shape, bool)
         if not keeps_barren:
-            is_barren = _barren(net, codes, normal, places)
+            is_barren = barren_nodes(net, codes, normal, places)
         return cls(net, weights, codes, is_barren, leaves, batch, sets, memory_limit)
 
     def expect(self, layout: Layout, numbers: Floats, counts: Floats) -> float:
@@ -161,7 +158,7 @@ class LargeCases:
             for v, name in enumerate(self.net.tables)
             if name in self.batch.tree.tables
             and self.is_barren[:, v].any()
-            and np.allclose(tables[name].sum(axis=-1), 1.0, rtol=0, atol=NORMALISED)
+            and is_normalised(tables[name])
         }
 
     def _of_leaves(self, tables: Mapping[str, Floats]) -> tuple[dict[Scope, Floats], Floats]:
@@ -203,7 +200,7 @@ def _likelihoods_of(
     return found
 
 
-def _barren(
+def barren_nodes(
     net: Network, codes: npt.NDArray[np.int32], normal: NormalCases, places: Integers
 ) -> Bools:
     """Where neither the value of a node nor that of any descendant is known."""

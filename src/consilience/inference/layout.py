@@ -13,7 +13,10 @@ from consilience import _freeze
 from consilience._typing import Floats, Integers
 from consilience.network.network import Network
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "is_normalised"]
+
+NORMALISED = 1e-9
+"""Rows of a table whose sums differ from one by no more are normalised."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,3 +74,8 @@ class Layout:
         """For each cell the sum of its row."""
         sums: Floats = np.bincount(self.row_of, vector, 0).astype(float)
         return sums[self.row_of]
+
+
+def is_normalised(table: Floats) -> bool:
+    """Whether the rows of a table are distributions; those of variational Bayes are not."""
+    return np.allclose(table.sum(axis=-1), 1.0, rtol=0, atol=NORMALISED)
