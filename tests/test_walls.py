@@ -122,23 +122,44 @@ def late_methods(file: str) -> list[tuple[str, ast.FunctionDef]]:
     ]
 
 
-def imported_packages(tree: ast.Module) -> set[str]:
-    """Packages that a module imports when it runs, wherever the import stands."""
-    names = set()
-    for node in ast.walk(Running().visit(tree)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.split(".")[0])
-    return names
+class Imports(ast.NodeVisitor):
+    """The imports of a module, wherever they stand, but for those that only type checkers see."""
+
+    def __init__(self) -> None:
+        self.running: list[ast.Import | ast.ImportFrom] = []
+        self.for_types: list[ast.Import | ast.ImportFrom] = []
+        self._found = self.running
+
+    def visit_If(self, node: ast.If) -> None:
+        before = self._found
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            self._found = self.for_types
+        self.generic_visit(node)
+        self._found = before
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self._found.append(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self._found.append(node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if not isinstance(node, ast.expr):  # which holds no imports
+            super().generic_visit(node)
 
 
-class Running(ast.NodeTransformer):
-    """Leaves out what only type checkers see."""
+@cache
+def imports() -> dict[Path, Imports]:
+    """Those of every file of the package."""
+    found = {path: Imports() for path in ROOT.rglob("*.py")}
+    for path, each in found.items():
+        each.visit(tree_of(path))
+    return found
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return None if is_for_types else self.generic_visit(node)
+
+def packages(node: ast.Import | ast.ImportFrom) -> set[str]:
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+    return {name.split(".")[0] for name in names if name}
 
 
 @pytest.mark.parametrize("file", sorted(ONE_LINE_METHODS))
@@ -157,8 +178,8 @@ def test_a_method_that_imports_late_is_one_import_and_one_return(file):
 def rooms_that_import() -> dict[str, set[str]]:
     """For each package the rooms that import it."""
     rooms: dict[str, set[str]] = {}
-    for path in ROOT.rglob("*.py"):
-        for package in imported_packages(tree_of(path)):
+    for path, found in imports().items():
+        for package in set().union(*map(packages, found.running)):
             rooms.setdefault(package, set()).add(path.relative_to(ROOT).parts[0])
     return rooms
 
@@ -171,8 +192,8 @@ def test_a_library_is_imported_in_its_rooms_only(package):
 def test_private_names_stay_in_their_module():
     imported = {
         f"{path.relative_to(ROOT)}: {alias.name}"
-        for path in ROOT.rglob("*.py")
-        for node in ast.walk(tree_of(path))
+        for path, found in imports().items()
+        for node in (*found.running, *found.for_types)
         if isinstance(node, ast.ImportFrom) and node.module != ROOT.name
         for alias in node.names
         if alias.name.startswith("_")

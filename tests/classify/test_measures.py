@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import consilience as cs
@@ -67,7 +67,6 @@ def by_hand(probabilities, truth, weights, positive):
 
 
 @given(case=predictions(), positive=st.integers(0, 2))
-@settings(deadline=None)
 def test_measures_are_those_of_a_loop_over_rows(case, positive):
     probabilities, truth, weights, _ = case
     found = evaluate(
@@ -79,7 +78,6 @@ def test_measures_are_those_of_a_loop_over_rows(case, positive):
 
 
 @given(case=predictions(), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_the_order_of_rows_does_not_matter(case, seed):
     probabilities, truth, weights, _ = case
     order = np.random.default_rng(seed).permutation(len(truth))
@@ -92,7 +90,6 @@ def test_the_order_of_rows_does_not_matter(case, seed):
 
 
 @given(case=predictions(n_states=2))
-@settings(deadline=None)
 def test_a_row_of_weight_two_is_two_rows(case):
     probabilities, truth, weights, source = case
     one = evaluate(
@@ -118,7 +115,6 @@ def test_a_row_of_weight_two_is_two_rows(case):
 
 
 @given(case=predictions())
-@settings(deadline=None)
 def test_a_source_is_measured_as_if_it_were_alone(case):
     probabilities, truth, weights, source = case
     found = evaluate(

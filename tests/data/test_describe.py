@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience._freeze import FrozenMap
 from consilience.data.describe import describe, missing_shares
@@ -37,7 +37,6 @@ def test_without_rows_nothing_is_missing():
         min_size=1,
     )
 )
-@settings(deadline=None)
 def test_missing_shares_equal_those_of_the_repeated_rows(rows):
     columns = dict(zip("fxn", map(list, zip(*rows, strict=True)), strict=True))
     table = read(columns, source="f", weight="n", states={"x": ["a"]})

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from table_equality import assert_same, labels_of
 
 from consilience.data.discretize import (
@@ -57,7 +57,6 @@ numbers = st.lists(st.one_of(st.floats(-1e308, 1e308), st.integers(-5, 5)), min_
 
 
 @given(numbers, st.integers(2, 6))
-@settings(deadline=None)
 def test_cut_points_increase_and_leave_no_empty_end(values, bins):
     for choice in (EqualWidth(bins), Quantiles(bins)):
         cuts = cuts_of(choice, values)
@@ -69,7 +68,6 @@ def test_cut_points_increase_and_leave_no_empty_end(values, bins):
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(2, 4))
-@settings(deadline=None)
 def test_no_quantile_interval_is_empty_and_each_cut_is_nearest_to_its_share(values, bins):
     cuts = cuts_of(Quantiles(bins), values)
     codes = np.searchsorted(cuts, values, side="right")
@@ -84,7 +82,6 @@ def test_no_quantile_interval_is_empty_and_each_cut_is_nearest_to_its_share(valu
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3), st.integers(0, 2)), min_size=1))
-@settings(deadline=None)
 def test_a_weight_of_two_equals_two_rows(rows):
     values, weights, target = map(np.array, zip(*rows, strict=True))
     again = [np.repeat(column, weights) for column in (values, target)]
@@ -273,7 +270,6 @@ def test_mdlp_agrees_with_brute_force(seed):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), min_size=1), st.randoms())
-@settings(deadline=None)
 def test_mdlp_does_not_depend_on_the_order_of_rows_or_the_names_of_states(rows, random):
     values, target = map(np.array, zip(*rows, strict=True))
     order = np.array(random.sample(range(len(rows)), len(rows)))

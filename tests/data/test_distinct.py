@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from table_equality import assert_same
 
 from consilience.data.distinct import distinct
@@ -90,7 +90,6 @@ rows = st.lists(
 
 
 @given(rows)
-@settings(deadline=None)
 def test_distinct_rows_are_those_of_a_counter(rows):
     columns = dict(zip("fxyn", map(list, zip(*rows, strict=True)), strict=True))
     table = read(columns, source="f", weight="n", states={"x": ["a", "b"]}, continuous=["y"])

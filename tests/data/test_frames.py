@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from table_equality import assert_same
 
 from consilience import _check
@@ -82,7 +82,6 @@ rows = st.lists(
 
 
 @given(rows)
-@settings(deadline=None, max_examples=40)
 def test_a_frame_reads_back_as_the_same_table(rows):
     columns = dict(zip(["f", "x", "k", "y", "n"], map(list, zip(*rows, strict=True)), strict=True))
     columns["y"][0] = 0.5

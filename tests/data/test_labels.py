@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.data.labels import is_plain_number, label, labels
 
@@ -68,7 +68,6 @@ def test_what_is_no_plain_number(text):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-@settings(deadline=None)
 def test_the_label_of_a_float_reads_back_to_it(number):
     assert float(label(number)) == number
     assert labels([repr(number)]) == [label(number)]

@@ -236,7 +236,6 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 
 
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=60)
 def test_any_text_survives_csv(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     frame = pd.DataFrame(rows, columns=["a", "b"], dtype=object)
@@ -245,7 +244,7 @@ def test_any_text_survives_csv(tmp_path_factory, rows):
 
 
 @given(st.binary(max_size=60))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=100)
 def test_any_bytes_give_a_table_or_our_error(tmp_path_factory, content):
     path = csv(tmp_path_factory.mktemp("fuzz"), content)
     with suppress(InputError):
@@ -258,7 +257,7 @@ lines = st.lists(
 
 
 @given(lines)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=100)
 def test_any_mixture_of_csv_signs_gives_a_table_or_our_error(tmp_path_factory, signs):
     path = csv(tmp_path_factory.mktemp("signs"), "".join(signs))
     with suppress(InputError):

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from table_equality import assert_same, labels_of
 
 from consilience.data import pieces
@@ -224,7 +224,6 @@ frames = st.integers(1, 8).flatmap(
 
 
 @given(frames)
-@settings(deadline=None, max_examples=40)
 def test_every_library_and_format_gives_the_same_table(tmp_path_factory, columns):
     folder = tmp_path_factory.mktemp("formats")
     types = pa.schema({"text": pa.string(), "whole": pa.int64(), "real": pa.float64()})
@@ -247,7 +246,6 @@ def test_every_library_and_format_gives_the_same_table(tmp_path_factory, columns
         st.one_of(st.none(), st.sampled_from(["", "a", "b", "longer than eight", "longer th"]))
     )
 )
-@settings(deadline=None)
 def test_the_compiled_encoder_agrees_with_arrow(texts):
     column = pa.array([None, *texts, "padding to eight bytes"], pa.large_string())[1:]
     found = pieces._encode_compiled(column)

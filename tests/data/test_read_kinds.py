@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from table_equality import assert_same, labels_of
 
 from consilience.data.discretize import Quantiles
@@ -313,7 +313,6 @@ def test_changing_the_data_afterwards_does_not_change_the_table():
 @given(
     st.lists(st.sampled_from(["a", "b", "c", "1", "2.0", "", "?", None]), min_size=1), st.randoms()
 )
-@settings(deadline=None)
 def test_the_order_of_rows_changes_only_the_order(values, random):
     order = list(range(len(values)))
     random.shuffle(order)
@@ -334,7 +333,6 @@ values = st.one_of(
 
 
 @given(st.dictionaries(st.sampled_from("xyz"), values, min_size=1), st.integers(1, 3))
-@settings(deadline=None)
 def test_a_dict_of_sources_agrees_with_one_frame_and_a_source_column(columns, cut):
     whole = {"source": ["p"] * cut + ["q"] * (4 - cut), **columns}
     parts = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from consilience.distributions.dirichlet import DirichletPosterior
@@ -11,7 +11,6 @@ from consilience.errors import InputError, ModelError
 rows = st.lists(st.floats(0.01, 1e4), min_size=2, max_size=6)
 
 
-@settings(deadline=None)
 @given(rows)
 def test_moments_are_those_of_the_dirichlet(a):
     posterior, oracle = DirichletPosterior(np.array([a])), stats.dirichlet(a)
@@ -19,7 +18,6 @@ def test_moments_are_those_of_the_dirichlet(a):
     assert posterior.variance()[0] == pytest.approx(oracle.var(), rel=1e-9)
 
 
-@settings(deadline=None)
 @given(rows, st.floats(0.01, 0.99))
 def test_intervals_hold_the_stated_probability_with_equal_tails(a, level):
     a = np.array(a) + 0.5  # below it quantiles lie within rounding of 1, where the oracle is coarse

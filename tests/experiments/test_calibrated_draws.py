@@ -8,11 +8,11 @@ from click.testing import CliRunner
 
 @pytest.mark.parametrize("mechanism", study.MECHANISMS)
 def test_ranks_of_true_parameters_among_the_draws_are_uniform(mechanism):
-    found = study.ranks(60, study.MECHANISMS[mechanism], n_rows=40, thin=4, warmup=20, seed=3)
+    found = study.ranks(24, study.MECHANISMS[mechanism], n_rows=40, thin=4, warmup=20, seed=3)
     every = np.concatenate([values for name, values in found.items() if name.startswith("d")])
     assert len(found) == 15
     shares = np.bincount(every // 20, minlength=5) / len(every)
-    assert shares == pytest.approx(np.full(5, 0.2), abs=0.08)  # 360 ranks: sd 0.02 of a share
+    assert shares == pytest.approx(np.full(5, 0.2), abs=0.12)  # 144 ranks: sd 0.033 of a share
 
 
 def test_ranks_that_are_not_uniform_are_seen():

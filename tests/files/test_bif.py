@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from file_networks import assert_same, family, networks
-from hypothesis import given, settings
+from hypothesis import given
 
 from consilience.errors import FormatError, MemoryLimitError
 from consilience.files import sweep
@@ -63,7 +63,6 @@ def test_the_sweep_and_the_careful_reader_agree(monkeypatch):
     assert_same(parse(HEAD + ROWS, "net.bif"), swept)
 
 
-@settings(deadline=None, max_examples=50)
 @given(net=networks())
 def test_the_sweep_and_the_careful_reader_agree_on_whatever_is_written(net):
     text = write(net)

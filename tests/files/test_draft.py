@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.errors import FormatError
 from consilience.files import bif, xdsl
@@ -11,7 +11,6 @@ from consilience.files.draft import line_of_number, numbers, numbers_text
 values = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None)
 @given(st.lists(values, max_size=30), st.integers(1, 5), st.sampled_from([" ", "\n", " \t\r\n "]))
 def test_numbers_are_read_as_python_reads_them(few, repeats, blank):
     words = list(map(repr, few)) * repeats

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from file_networks import assert_same, chain, family, networks
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
@@ -27,7 +27,6 @@ tame = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,6}", fullmatch=True)
 
 
 @every_format
-@settings(deadline=None, max_examples=100)
 @given(data=st.data())
 def test_what_is_written_is_read_back_whatever_the_names(extension, data):
     net = data.draw(networks())
@@ -36,7 +35,6 @@ def test_what_is_written_is_read_back_whatever_the_names(extension, data):
 
 
 @every_format
-@settings(deadline=None, max_examples=30)
 @given(net=networks(name=tame))
 def test_writing_what_was_read_gives_the_same_text(extension, net):
     form = FORMATS[extension]
@@ -48,7 +46,6 @@ def test_writing_what_was_read_gives_the_same_text(extension, net):
 
 
 @every_format
-@settings(deadline=None, max_examples=30)
 @given(net=networks(name=tame), other=st.sampled_from(EXTENSIONS))
 def test_a_network_passes_through_any_two_formats(extension, net, other):
     first, second = FORMATS[extension], FORMATS[other]

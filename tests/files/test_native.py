@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from file_networks import assert_same, chain
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.data.variable import Variable
@@ -163,7 +163,6 @@ def test_a_node_stands_on_one_line():
     assert len(write(learned()).splitlines()) == 4 + 1 + 2
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_numbers_keep_all_their_bits(weights):
     row = np.array([*weights, 1.0])

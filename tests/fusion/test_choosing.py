@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from fusion_cases import votes_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.fusion.choosing import choose
@@ -36,7 +36,6 @@ def graphs(draw):
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=repr)
-@settings(max_examples=40)
 @given(dags=graphs(), threshold=st.integers(1, 6))
 def test_every_arc_with_votes_has_one_decision_that_tells_the_truth(order, dags, threshold):
     votes = votes_of(dags)
@@ -51,7 +50,6 @@ def test_every_arc_with_votes_has_one_decision_that_tells_the_truth(order, dags,
             assert all(step in dag.arcs for step in zip(d.path, d.path[1:], strict=False))
 
 
-@settings(max_examples=40)
 @given(dags=graphs(), threshold=st.integers(1, 6))
 def test_row_by_row_is_the_pseudo_code_of_the_paper(dags, threshold):
     votes = votes_of(dags)
@@ -62,7 +60,6 @@ def test_row_by_row_is_the_pseudo_code_of_the_paper(dags, threshold):
     assert choose(votes, threshold, cs.fusion.RowByRow())[0] == bn
 
 
-@settings(max_examples=40)
 @given(dags=graphs())
 def test_what_strongest_first_drops_is_no_stronger_than_the_cycle_it_would_close(dags):
     votes = votes_of(dags)
@@ -72,7 +69,6 @@ def test_what_strongest_first_drops_is_no_stronger_than_the_cycle_it_would_close
             assert votes.level(step) >= votes.level(d.arc)
 
 
-@settings(max_examples=40)
 @given(dags=graphs())
 def test_with_reversal_no_pair_is_left_out_if_both_directions_have_votes(dags):
     votes = votes_of(dags)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fusion_cases import gaussian_rows, slices
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.data.table import Table
@@ -34,7 +34,6 @@ def least_squares(table: Table, names):
     return beta, left @ left / (table.n_rows - len(beta)), design
 
 
-@settings(max_examples=40)
 @given(
     sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8).filter(lambda s: sum(s) > 40),
     seed=st.integers(0, 10_000),

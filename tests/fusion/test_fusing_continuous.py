@@ -37,11 +37,11 @@ def gaussian_test(data_dir):
 
 @pytest.fixture(scope="module")
 def distances(data_dir):
-    """Over 100 seeds, SHD of a single source (mean of eight), and of the vote in both orders."""
+    """Over 40 seeds, SHD of a single source (mean of eight), and of the vote in both orders."""
     net = gaussian_test(data_dir)
     climb = cs.HillClimb(tabu=0, restarts=0)
     found = []
-    for seed in range(100):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         tables = {f"s{k}": net.sample(50, seed=rng) for k in range(8)}
         fused = cs.fuse(tables, search=climb)

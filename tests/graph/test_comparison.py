@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from graph_oracles import colliders, dags, skeleton
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.errors import GraphError
 from consilience.graph import CPDAG, DAG, Confusion, confusion, shd, shd_dags, v_structures
@@ -18,7 +18,6 @@ def pairs(draw, n_nodes=6):
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_every_joined_pair_of_nodes_is_of_exactly_one_kind(graphs):
     found = arc_differences(*graphs)
     kinds = [found.shared, found.turned, found.extra, found.missing]
@@ -28,7 +27,6 @@ def test_every_joined_pair_of_nodes_is_of_exactly_one_kind(graphs):
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_changing_places_changes_extra_for_missing_and_turns_the_turned(graphs):
     one, two = arc_differences(*graphs), arc_differences(*graphs[::-1])
     assert set(one.shared) == set(two.shared)
@@ -37,7 +35,6 @@ def test_changing_places_changes_extra_for_missing_and_turns_the_turned(graphs):
 
 
 @given(dags())
-@settings(deadline=None)
 def test_v_structures_are_those_of_the_definition(dag):
     found = v_structures(dag)
     assert len(found) == len(set(found))
@@ -45,7 +42,6 @@ def test_v_structures_are_those_of_the_definition(dag):
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_the_numbers_are_those_of_the_distances_and_of_the_lists(graphs):
     found = compare(*graphs)
     assert (found.shd, found.shd_dags) == (shd(*graphs), shd_dags(*graphs))
@@ -57,7 +53,6 @@ def test_the_numbers_are_those_of_the_distances_and_of_the_lists(graphs):
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_classes_are_equal_if_adjacencies_and_v_structures_are(graphs):
     found = compare(*graphs)
     same = found.adjacencies.f1 == 1 and found.v_structures.f1 == 1

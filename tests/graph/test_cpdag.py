@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import pytest
 from graph_oracles import FOUR, NAMES, colliders, dags, skeleton
-from hypothesis import given, settings
+from hypothesis import given
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import CPDAG, DAG, all_dags, random_dag, uniform_dag
@@ -58,7 +58,6 @@ def test_a_class_gives_a_member_and_the_member_gives_the_class_on_four_nodes():
 
 
 @given(dags(max_nodes=12))
-@settings(deadline=None)
 def test_a_class_gives_a_member_and_the_member_gives_the_class(dag):
     member = CPDAG.of(dag).to_dag()
     assert skeleton(member.arcs) == skeleton(dag.arcs)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from graph_oracles import FOUR, dags
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import DAG, random_dag
@@ -91,7 +91,6 @@ def test_unknown_nodes_are_named(method, name):
 
 
 @given(dags())
-@settings(deadline=None)
 def test_a_model_string_gives_the_graph_back_with_all_its_orders(dag):
     again = DAG.parse(dag.to_string())
     assert again == dag
@@ -100,7 +99,6 @@ def test_a_model_string_gives_the_graph_back_with_all_its_orders(dag):
 
 
 @given(dags())
-@settings(deadline=None)
 def test_the_adjacency_matrix_gives_the_graph_back(dag):
     matrix = dag.to_adjacency()
     assert DAG.from_adjacency(matrix, dag.nodes) == dag
@@ -124,7 +122,6 @@ def test_an_adjacency_matrix_is_checked(matrix, message):
 
 
 @given(dags(min_nodes=2))
-@settings(deadline=None)
 def test_the_topological_order_puts_parents_first_and_earlier_nodes_before_later(dag):
     order = dag.topological_order()
     place = {node: i for i, node in enumerate(order)}
@@ -136,7 +133,6 @@ def test_the_topological_order_puts_parents_first_and_earlier_nodes_before_later
 
 
 @given(dags(), st.data())
-@settings(deadline=None)
 def test_ancestors_and_descendants_mirror_each_other(dag, data):
     node, other = (data.draw(st.sampled_from(dag.nodes)) for _ in range(2))
     assert (other in dag.ancestors(node)) == (node in dag.descendants(other))
@@ -149,7 +145,6 @@ def test_ancestors_and_descendants_mirror_each_other(dag, data):
 
 
 @given(dags(), st.data())
-@settings(deadline=None)
 def test_given_its_blanket_a_node_is_separated_from_the_rest(dag, data):
     node = data.draw(st.sampled_from(dag.nodes))
     blanket = dag.markov_blanket(node)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from graph_oracles import FOUR, dags
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.errors import GraphError
 from consilience.graph import CPDAG, DAG, Confusion, confusion, shd, shd_dags
@@ -17,7 +17,6 @@ def triples(draw, n_nodes=6):
 
 
 @given(triples())
-@settings(deadline=None)
 def test_both_distances_are_metrics_on_their_graphs(graphs):
     for distance, same in ((shd, lambda a, b: CPDAG.of(a) == CPDAG.of(b)), (shd_dags, DAG.__eq__)):
         a, b, c = graphs
@@ -57,7 +56,6 @@ def test_different_nodes_are_refused_by_name(distance):
 
 
 @given(triples())
-@settings(deadline=None)
 def test_arcs_are_counted_once_each(graphs):
     learned, true, _ = graphs
     counts = confusion(learned, true)

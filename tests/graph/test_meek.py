@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from graph_oracles import FOUR, dags
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import CPDAG, DAG, meek_closure, orient
@@ -36,7 +36,6 @@ def knowledge(cpdag):
 
 
 @given(dags(max_nodes=12))
-@settings(deadline=None)
 def test_closing_the_colliders_gives_the_class(dag):
     assert meek_closure(pattern(dag)) == CPDAG.of(dag)
 
@@ -57,7 +56,6 @@ def test_knowledge_leaves_what_the_agreeing_members_share_in_every_class_of_four
 
 
 @given(dags(max_nodes=10), st.data())
-@settings(deadline=None)
 def test_true_knowledge_may_come_at_once_or_arc_by_arc_and_leaves_a_member(dag, data):
     arcs = data.draw(st.lists(st.sampled_from(dag.arcs), unique=True)) if dag.arcs else []
     one_by_one = CPDAG.of(dag)
@@ -72,7 +70,6 @@ def test_true_knowledge_may_come_at_once_or_arc_by_arc_and_leaves_a_member(dag, 
 
 
 @given(dags(max_nodes=8, min_nodes=4), st.data())
-@settings(deadline=None)
 def test_what_knowledge_leaves_undirected_can_go_both_ways(dag, data):
     arcs = data.draw(st.lists(st.sampled_from(dag.arcs), unique=True)) if dag.arcs else []
     known = orient(CPDAG.of(dag), arcs)

@@ -3,13 +3,12 @@ from __future__ import annotations
 from itertools import combinations
 
 from graph_oracles import dags
-from hypothesis import given, settings
+from hypothesis import given
 
 from consilience.graph import DAG, moral_graph
 
 
 @given(dags())
-@settings(deadline=None)
 def test_neighbors_are_joined_by_an_arc_or_share_a_child(dag):
     married = {
         pair
@@ -22,7 +21,6 @@ def test_neighbors_are_joined_by_an_arc_or_share_a_child(dag):
 
 
 @given(dags())
-@settings(deadline=None)
 def test_the_neighbors_of_a_node_are_its_markov_blanket_in_the_order_of_the_nodes(dag):
     for node, near in moral_graph(dag).items():
         assert set(near) == dag.markov_blanket(node)

@@ -5,7 +5,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import chisquare
 
 from consilience.errors import GraphError, InputError
@@ -58,7 +58,6 @@ def test_whole_numbers_of_any_size_are_drawn_equally_often():
     max_parents=st.none() | st.integers(0, 4),
     seed=st.integers(0, 2**32),
 )
-@settings(deadline=None)
 def test_a_random_dag_has_the_arcs_asked_for_and_no_more_parents(n_nodes, share, max_parents, seed):
     cap = n_nodes if max_parents is None else max_parents
     n_arcs = int(share * sum(min(j, cap) for j in range(n_nodes)))

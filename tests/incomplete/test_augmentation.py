@@ -40,7 +40,7 @@ def test_posterior_means_are_those_of_all_completions():
     rows = cs.read(
         {"a": ["x", "x", "y", "y", None, None, "x"], "b": ["u", "u", "v", None, "v", "u", None]}
     )
-    story = cs.gaps.augment(ARC, rows, cs.Dirichlet(per_cell=0.7), draws=4000, seed=1)
+    story = cs.gaps.augment(ARC, rows, cs.Dirichlet(per_cell=0.7), draws=1500, seed=1)
     found = [story.network["a"].table[0], *story.network["b"].table[:, 0]]
     assert found == pytest.approx(exact_mean(rows, 0.7), abs=0.01)
     drawn = [story.draws["a"][..., 0].mean(), *story.draws["b"][..., 0].mean(axis=(0, 1))]
@@ -101,7 +101,7 @@ def test_a_row_of_weight_two_is_two_rows():
     rows = {"a": ["x", "y", None], "b": ["u", "v", "u"]}
     weighted = cs.read({**rows, "n": [2, 1, 3]}, weight="n")
     plain = cs.read({k: [v[0], v[0], v[1], v[2], v[2], v[2]] for k, v in rows.items()})
-    one, two = (cs.gaps.augment(ARC, t, draws=2000, seed=1).network for t in (weighted, plain))
+    one, two = (cs.gaps.augment(ARC, t, draws=800, seed=1).network for t in (weighted, plain))
     assert one["b"].table == pytest.approx(two["b"].table, abs=0.02)
 
 
@@ -109,10 +109,10 @@ def test_sources_apart_are_the_sources_alone():
     first, second = gappy(seed=1).to_frame(), gappy(seed=2).to_frame()
     rows = cs.read({"p": first, "q": second}, source="F")
     prior = cs.Dirichlet(per_cell=1)
-    story = cs.gaps.augment(ARC, rows, cs.Separate(prior), draws=1500, seed=1)
+    story = cs.gaps.augment(ARC, rows, cs.Separate(prior), draws=500, seed=1)
     assert story.network["b"].parents == ("F", "a")
     assert "F" not in story.draws
-    alone = cs.gaps.augment(ARC, cs.read(second, schema=rows.variables), prior, draws=1500, seed=1)
+    alone = cs.gaps.augment(ARC, cs.read(second, schema=rows.variables), prior, draws=500, seed=1)
     assert story.network["b"].table[1] == pytest.approx(alone.network["b"].table, abs=0.02)
 
 
@@ -291,7 +291,7 @@ def test_a_gaussian_gap_in_a_root_tells_nothing_and_one_in_a_child_as_little():
     complete = rows.take(slice(0, 100)).select(["y"])
     column = np.append(complete.columns["y"], np.full(60, np.nan))
     cut = cs.Table(complete.schema, {"y": column})
-    story = cs.gaps.augment(cs.DAG(nodes=["y"]), cut, draws=400, warmup=20, seed=1)
+    story = cs.gaps.augment(cs.DAG(nodes=["y"]), cut, draws=150, warmup=20, seed=1)
     fitted = cs.fit(cs.DAG(nodes=["y"]), complete, gaussian=cs.estimators.NormalInverseGamma())
     assert story.network["y"].parameters == pytest.approx(fitted["y"].parameters, abs=0.03)
     spread = story.draws["y"][..., 0].std()
@@ -300,9 +300,9 @@ def test_a_gaussian_gap_in_a_root_tells_nothing_and_one_in_a_child_as_little():
 
 def test_mixed_gaps_are_filled_from_what_the_rows_know():
     dag, rows = regression_rows(0.25)
-    story = cs.gaps.augment(dag, rows, draws=150, warmup=30, seed=1)
+    story = cs.gaps.augment(dag, rows, draws=60, warmup=20, seed=1)
     whole = cs.fit(dag, regression_rows(0.0)[1], gaussian=cs.estimators.NormalInverseGamma())
-    assert max(float(found.max()) for found in story.r_hat.values()) < 1.05
+    assert max(float(found.max()) for found in story.r_hat.values()) < 1.1
     assert story.network["y"].parameters == pytest.approx(whole["y"].parameters, abs=0.2)
     assert parameter_names(story.network["x"])[:2] == ["x: intercept | kind=a", "x: sd | kind=a"]
 

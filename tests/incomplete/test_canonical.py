@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.distributions.dirichlet import DirichletPosterior
@@ -21,7 +21,6 @@ def kind_and_sign(shares, rows, *, posterior=None):
     )
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), h=st.permutations(range(3)), g=st.permutations(range(3)))
 def test_the_order_does_not_depend_on_the_order_that_was_found(seed, h, g):
     net = cs.random_network(TWO_HIDDEN, n_states=SIZES, seed=seed)
@@ -31,7 +30,6 @@ def test_the_order_does_not_depend_on_the_order_that_was_found(seed, h, g):
         np.testing.assert_allclose(ours[name].table, theirs[name].table, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_what_is_observed_keeps_its_distribution(seed):
     net = cs.random_network(TWO_HIDDEN, n_states=SIZES, seed=seed)

@@ -102,16 +102,16 @@ def test_many_features_do_not_underflow():
     assert found.log_likelihood == pytest.approx(net.log_likelihood(table).sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_draws_are_the_expected_counts_on_average(seed, route):
     net, table = random_case(seed, n_rows=12)
     cases, rng = Cases.of(net, table), np.random.default_rng(1)
     mean_counts = expected(cases, tables_of(net)).counts
-    many = [drawn(cases, tables_of(net), rng) for _ in range(1500)]
+    many = [drawn(cases, tables_of(net), rng) for _ in range(500)]
     for name, counts in mean_counts.items():
         mean = np.mean([one[name] for one in many], axis=0)
         # A count of 12 rows has a variance of 3 at most: six standard errors.
-        np.testing.assert_allclose(mean, counts, atol=6 * np.sqrt(3 / 1500))
+        np.testing.assert_allclose(mean, counts, atol=6 * np.sqrt(3 / 500))
         np.testing.assert_allclose([one[name].sum() for one in many], counts.sum())
 
 

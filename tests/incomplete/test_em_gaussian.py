@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 import consilience as cs
 from consilience.distributions.categorical import proportions
@@ -244,7 +244,6 @@ def with_gaps(table, rng, share):
     return cs.Table(table.schema, columns)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 5),

@@ -145,7 +145,7 @@ def test_an_impossible_row_is_named():
 
 def test_pooled_intervals_of_proper_imputations_hold_the_truth_as_often_as_they_say():
     truth, hits = NET["a"].table[0], 0
-    for seed in range(30):
+    for seed in range(12):
         _, cut = rows(150, 0.3, seed=seed)
         story = cs.gaps.augment(DAG, cut, cs.Dirichlet(per_cell=1), chains=1, draws=200, seed=seed)
         tables = cs.impute(story, cut, draws=10, seed=seed).tables
@@ -154,4 +154,4 @@ def test_pooled_intervals_of_proper_imputations_hold_the_truth_as_often_as_they_
             fitted, lambda net: net["a"].table[0], n_draws=20, seed=seed
         )
         hits += bool(pooled.low <= truth <= pooled.high)
-    assert hits >= 25  # 28.5 are expected; fewer than 25 with a chance of 1 in 200
+    assert hits >= 9  # 11.4 are expected; fewer than 9 with a chance of 1 in 400

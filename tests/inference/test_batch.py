@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inference_oracles import full_joint, margin, networks
 
 import consilience as cs
@@ -35,7 +35,6 @@ def known_in(net: cs.Network, table: cs.Table, row: int) -> dict[str, str]:
 
 
 @given(net=networks(max_nodes=6), data=st.data())
-@settings(deadline=None, max_examples=100)
 def test_every_row_is_answered_like_a_query_of_its_own(net, data):
     table = data.draw(rows_with_gaps(net))
     target = data.draw(st.sampled_from(list(net.variables)))
@@ -51,7 +50,6 @@ def test_every_row_is_answered_like_a_query_of_its_own(net, data):
 
 
 @given(net=networks(max_nodes=5), data=st.data())
-@settings(deadline=None, max_examples=60)
 def test_expected_counts_are_sums_of_posteriors_of_families(net, data):
     table = data.draw(rows_with_gaps(net))
     counts = expected_counts(net, table)

@@ -80,7 +80,7 @@ def check(net: cs.Network, table: cs.Table, known: list[dict[str, Any]]) -> None
 
 @pytest.mark.parametrize("model", MODELS)
 @given(rows=rows, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_rows_whose_source_is_known_or_missing(model, rows, seed):
     net = network(model, seed)
     table = cs.read(columns_of(rows), schema=net.variables)  # the source as a column like any other
@@ -92,7 +92,7 @@ def test_rows_whose_source_is_known_or_missing(model, rows, seed):
 
 @pytest.mark.parametrize("model", MODELS)
 @given(rows=rows, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_rows_of_a_table_that_has_sources(model, rows, seed):
     net = network(model, seed)
     rows = [(place or "east", *values) for place, *values in rows]
@@ -106,7 +106,7 @@ def test_rows_of_a_table_that_has_sources(model, rows, seed):
 
 @pytest.mark.parametrize("model", MODELS)
 @given(rows=rows, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_the_source_is_summed_out_of_a_table_without_one(model, rows, seed):
     net = network(model, seed)
     columns = columns_of(rows)

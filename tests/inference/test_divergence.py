@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inference_oracles import full_joint, networks
 
 import consilience as cs
@@ -13,7 +13,6 @@ from consilience.inference.queries import joint
 
 
 @given(net=networks(max_nodes=5), data=st.data())
-@settings(deadline=None)
 def test_elimination_equals_the_full_joint(net, data):
     names = data.draw(st.lists(st.sampled_from(list(net.variables)), unique=True))
     everything = full_joint(net)
@@ -25,7 +24,6 @@ def test_elimination_equals_the_full_joint(net, data):
 
 
 @given(net=networks(max_nodes=5))
-@settings(deadline=None)
 def test_entropy_equals_that_of_the_full_joint(net):
     p = full_joint(net)
     p = p[p > 0]
@@ -33,7 +31,6 @@ def test_entropy_equals_that_of_the_full_joint(net):
 
 
 @given(net=networks(max_nodes=4), seed=st.integers(0, 1000))
-@settings(deadline=None)
 def test_divergence_equals_that_of_the_full_joints(net, seed):
     names = list(net.variables)
     n_states = {name: variable.n_states for name, variable in net.variables.items()}

@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inference_oracles import networks
 
 import consilience as cs
@@ -23,7 +23,6 @@ def chain(n: int = 3, n_states: int = 3) -> cs.Network:
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 @given(net=networks(max_nodes=5), data=st.data())
-@settings(deadline=None, max_examples=30)
 def test_the_unit_of_a_likelihood_does_not_matter(unit, net, data):
     weights = {
         name: data.draw(st.lists(st.integers(1, 9), min_size=v.n_states, max_size=v.n_states))

@@ -26,7 +26,6 @@ ROUNDING = {"rtol": 1e-10, "atol": 1e-13}
 
 
 @given(net=networks(), data=st.data())
-@settings(deadline=None, max_examples=500)
 def test_every_exact_method_equals_the_full_joint(net, data):
     known = data.draw(findings(net))
     table = full_joint(net, known)
@@ -67,7 +66,6 @@ def probability_of(net: cs.Network, table: np.ndarray, states: cs.inference.Expl
 
 
 @given(net=networks(max_nodes=5), data=st.data(), k=st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
 def test_the_k_best_explanations_are_those_of_the_full_joint(net, data, k):
     known = data.draw(findings(net))
     table = full_joint(net, known)
@@ -80,8 +78,8 @@ def test_the_k_best_explanations_are_those_of_the_full_joint(net, data, k):
     assert len({tuple(sorted(one.items())) for one in found}) == len(found)
 
 
+@settings(max_examples=15)
 @given(net=networks(max_nodes=5), data=st.data(), seed=st.integers(0, 999))
-@settings(deadline=None, max_examples=60)
 def test_soft_evidence_comes_out_and_changes_the_rest_least(net, data, seed):
     known = data.draw(findings(net))
     free = [name for name in net.variables if name not in known]
@@ -105,7 +103,7 @@ def test_soft_evidence_comes_out_and_changes_the_rest_least(net, data, seed):
 
 
 @given(net=networks(max_nodes=6), data=st.data())
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.filter_too_much])
 def test_impossible_evidence_is_refused_and_a_conflict_named(net, data):
     known = data.draw(findings(net))
     assume(full_joint(net, known).sum() == 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inference_oracles import findings, networks
 from mixed_oracles import drawn_row, random_evidence, random_mixed
 from scipy.stats import norm
@@ -31,7 +31,6 @@ def with_holes(table: cs.Table, rng: np.random.Generator, share: float) -> cs.Ta
     return cs.Table(table.schema, columns, table.source_codes, table.weights)
 
 
-@settings(max_examples=60)
 @given(data=st.data())
 def test_a_lonely_node_changes_no_answer_about_others(data):
     net = data.draw(networks(max_nodes=5))
@@ -55,7 +54,6 @@ def test_a_lonely_node_changes_no_answer_about_others(data):
     assert {name: best[name] for name in plain} == dict(plain)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_a_lonely_column_changes_no_answer_about_rows(seed):
     rng = np.random.default_rng(seed)
@@ -73,7 +71,6 @@ def test_a_lonely_column_changes_no_answer_about_rows(seed):
         np.testing.assert_allclose(counts[name], fewer[name], atol=1e-10)
 
 
-@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_equal_regressions_in_all_states_are_as_if_cut_off(seed):
     rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inference_oracles import networks
 
 from consilience.inference import triangulation
@@ -24,7 +24,6 @@ def assert_is_a_tree(shape: Triangulation) -> None:
     assert sorted(eliminated) == sorted(shape.order)
 
 
-@settings(max_examples=60)
 @given(net=networks(max_nodes=6))
 def test_hanging_cliques_under_smaller_parents_changes_no_marginal(net):
     with patch.object(triangulation, "LARGE", 0.0):
@@ -36,7 +35,6 @@ def test_hanging_cliques_under_smaller_parents_changes_no_marginal(net):
         np.testing.assert_allclose(found[name], net.query(name).values, atol=1e-12)
 
 
-@settings(max_examples=40)
 @given(data=st.data())
 def test_every_clique_holds_what_those_below_it_share(data):
     names = [f"v{i}" for i in range(9)]

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from influence_truths import GROUPS, influence_truth, rows_of, with_gaps
 
 import consilience as cs
@@ -15,7 +15,6 @@ from consilience.latent.soft_labels import hidden_posteriors, observed_with_hidd
 ARCS = [("A", "B"), ("A", "C"), ("B", "C")]
 
 
-@settings(max_examples=30, deadline=None)
 @given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=5), seed=st.integers(0, 10**6))
 def test_products_of_matrices_equal_enumeration(sizes, seed):
     rng = np.random.default_rng(seed)

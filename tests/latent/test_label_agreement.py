@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError
@@ -12,7 +12,6 @@ from consilience.errors import InputError
 LABELS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
 @given(pairs=LABELS)
 def test_agreement_is_that_of_the_best_renaming(pairs):
     found, truth = np.array(pairs).T

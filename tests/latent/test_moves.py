@@ -32,7 +32,7 @@ def proposed(relearn, table, dag, search=None):
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**5))
 def test_after_move_makes_the_best_of_all_single_moves(seed):
     table, dag = table_of(seed), cs.random_dag(NODES, n_arcs=2, seed=seed + 1)

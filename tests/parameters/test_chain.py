@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import psi
 
 import consilience as cs
@@ -123,7 +123,6 @@ def cvb0(counts, s):
 
 
 @given(c=st.floats(1e-6, 1e7), n=st.floats(1e-3, 1e7) | st.integers(0, 40).map(float))
-@settings(deadline=None)
 def test_the_rise_of_digamma_is_a_difference(c, n):
     # The difference itself loses digits where n is much smaller than c.
     rounding = 1e-15 * (abs(psi(c + n)) + abs(psi(c)))
@@ -131,7 +130,6 @@ def test_the_rise_of_digamma_is_a_difference(c, n):
 
 
 @given(seed=st.integers(0, 10_000), s=st.floats(0.05, 200.0))
-@settings(deadline=None, max_examples=30)
 def test_one_variable_with_fixed_strength_is_collapsed_variational_bayes(seed, s):
     counts = random_counts(seed, (4, 3), 40)
     _, (a, theta), _ = fit(counts, (0,), rho=0.0, s=[s], n_rounds=4000, tolerance=0.0)
@@ -292,7 +290,6 @@ shapes = st.sampled_from([(2, 3), (3, 2, 2), (2, 2, 3, 3), (20, 2, 2), (1, 3, 2)
 
 
 @given(shape=shapes, seed=st.integers(0, 10_000), n_rows=st.integers(0, 300))
-@settings(deadline=None, max_examples=30)
 def test_order_of_sources_parents_and_states_does_not_matter(shape, seed, n_rows):
     counts = random_counts(seed, shape, n_rows)
     table = estimate(counts)

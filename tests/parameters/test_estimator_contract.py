@@ -62,7 +62,7 @@ def test_every_estimator_is_in_the_contract():
 
 @every_estimator
 @given(n_rows=st.integers(1, 40), seed=st.integers(0, 30), n_sources=st.integers(1, 4))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_rows_of_every_table_sum_to_one(estimator, n_rows, seed, n_sources):
     net = cs.fit(GRAPH, read(rows_of(n_rows, seed, n_sources)), estimator)
     for local in net.distributions.values():

@@ -27,7 +27,7 @@ def small_table(n_rows: int = 40, seed: int = 0) -> cs.Table:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 @given(n_rows=st.integers(1, 30), seed=st.integers(0, 50))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_every_estimator_gives_distributions(estimator, n_rows, seed):
     net = cs.fit(cs.DAG.parse("[a][b|a][c|a:b]"), small_table(n_rows, seed), estimator)
     for local in net.distributions.values():
@@ -148,8 +148,8 @@ def test_intervals_hold_the_mean_and_narrow_with_rows():
 
 def test_draws_are_networks_around_the_posterior_mean():
     net = cs.fit(cs.DAG.parse("[a][b|a][c|a:b]"), small_table(300), cs.Dirichlet())
-    tables = np.stack([one["c"].table for one in cs.draws(net, 4000, seed=1)])
-    sd = np.sqrt(net["c"].posterior.variance() / 4000)
+    tables = np.stack([one["c"].table for one in cs.draws(net, 1000, seed=1)])
+    sd = np.sqrt(net["c"].posterior.variance() / 1000)
     assert np.all(np.abs(tables.mean(axis=0) - net["c"].table) < 5 * sd + 1e-12)
 
 

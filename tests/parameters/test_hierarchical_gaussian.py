@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.linalg import block_diag
 from scipy.stats import multivariate_t
 
@@ -77,7 +77,6 @@ class Dense:
 
 
 @given(seed=st.integers(0, 500), spread=st.tuples(st.floats(0, 5), st.floats(0, 5)))
-@settings(deadline=None, max_examples=40)
 def test_the_tied_solution_is_that_of_the_dense_mixed_model(seed, spread):
     dense, spread = Dense(seed), np.array(spread)
     common, means, residual, deviance = dense.solve(spread)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from hierarchy_oracles import two_states
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from source_tables import DAG, table_of
 
@@ -38,7 +38,6 @@ def assert_are_distributions(values):
 
 
 @given(counts=cells | fractions, s=strengths, alpha0=priors)
-@settings(deadline=None, max_examples=150)
 def test_every_table_of_counts_has_a_finite_posterior(counts, s, alpha0):
     found = solve(counts, s, alpha0)
     assert_are_distributions(found.mean())
@@ -67,7 +66,6 @@ def test_extreme_numbers_do_no_harm(table, s, alpha0):
 
 
 @given(counts=cells, s=strengths, alpha0=priors, seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=80)
 def test_relabelled_groups_states_and_batches_relabel_the_answer(counts, s, alpha0, seed):
     rng = np.random.default_rng(seed)
     batches, groups, states = (rng.permutation(n) for n in counts.shape)
@@ -80,7 +78,6 @@ def test_relabelled_groups_states_and_batches_relabel_the_answer(counts, s, alph
 
 
 @given(counts=arrays(np.int64, (3, 2, 3), elements=counts_of_all_sizes), s=strengths)
-@settings(deadline=None, max_examples=40)
 @pytest.mark.parametrize("kind", [cs.HDS, cs.HDMJS, cs.HDMCS, cs.estimators.Adaptive])
 def test_every_table_of_counts_can_be_fitted(kind, counts, s):
     net = cs.fit(DAG, table_of(counts), kind(s=s))
@@ -162,7 +159,7 @@ def test_intervals_hold_their_share_of_the_draws(kind):
     low, high = cs.intervals(net, "x", level=0.8)
     assert (low < net["x"].table).all()
     assert (net["x"].table < high).all()
-    draws = np.stack([one["x"].table for one in cs.draws(net, 2000, seed=7)])
+    draws = np.stack([one["x"].table for one in cs.draws(net, 800, seed=7)])
     share = ((low <= draws) & (draws <= high)).mean(axis=0)
-    np.testing.assert_allclose(share, 0.8, atol=0.04)
+    np.testing.assert_allclose(share, 0.8, atol=0.05)
     np.testing.assert_allclose(draws.var(axis=0), net["x"].posterior.variance(), rtol=0.2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError
@@ -32,7 +32,6 @@ def lstsq(rows, is_used):
 
 
 @given(n_rows=st.integers(20, 60), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=30)
 def test_each_joint_state_has_its_own_least_squares(n_rows, seed):
     rows = rows_of(n_rows, seed)
     for unbiased in (True, False):

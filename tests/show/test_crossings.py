@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import combinations, permutations, product
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.show.crossings import n_crossings, order_layers
 from consilience.show.layers import adjacency
@@ -27,7 +27,6 @@ def crossings_by_pairs(rows, arcs):
     return crossed
 
 
-@settings(deadline=None)
 @given(graph=layered())
 def test_crossings_are_counted_as_pair_by_pair(graph):
     layers, arcs = graph
@@ -35,7 +34,6 @@ def test_crossings_are_counted_as_pair_by_pair(graph):
     assert n_crossings(rows, adjacency(len(layers), arcs)) == crossings_by_pairs(rows, arcs)
 
 
-@settings(deadline=None)
 @given(graph=layered())
 def test_orders_hold_every_node_in_its_row_and_the_best_stands_first(graph):
     layers, arcs = graph
@@ -48,7 +46,6 @@ def test_orders_hold_every_node_in_its_row_and_the_best_stands_first(graph):
     assert counts == sorted(counts)
 
 
-@settings(deadline=None, max_examples=30)
 @given(graph=layered(max_width=3, max_rows=3))
 def test_few_nodes_are_ordered_without_avoidable_crossings(graph):
     layers, arcs = graph
@@ -60,7 +57,6 @@ def test_few_nodes_are_ordered_without_avoidable_crossings(graph):
     assert n_crossings(order_layers(layers, neighbors)[0], neighbors) == best
 
 
-@settings(deadline=None)
 @given(parents=st.lists(st.integers(0, 100), min_size=1, max_size=30))
 def test_a_tree_has_no_crossings(parents):
     layers, arcs = [0], []

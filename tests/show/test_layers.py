@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 from consilience.show.layers import adjacency, assign_layers
@@ -30,7 +30,6 @@ def total(rows, arcs):
     return sum(rows[head] - rows[tail] for tail, head in arcs)
 
 
-@settings(deadline=None)
 @given(graph=graphs(), limit=st.floats(100, 1000))
 def test_every_arc_points_down_and_no_row_is_empty(graph, limit):
     n, arcs, widths = graph
@@ -39,14 +38,12 @@ def test_every_arc_points_down_and_no_row_is_empty(graph, limit):
     assert set(rows) == set(range(max(rows) + 1))
 
 
-@settings(deadline=None)
 @given(graph=graphs())
 def test_the_total_length_is_the_optimum_of_the_linear_program(graph):
     n, arcs, widths = graph
     assert total(assign_layers(n, arcs, widths, 1e9), arcs) == pytest.approx(least_total(n, arcs))
 
 
-@settings(deadline=None)
 @given(graph=graphs(), limit=st.floats(100, 300))
 def test_rows_keep_to_the_limit_up_to_one_node(graph, limit):
     n, arcs, widths = graph

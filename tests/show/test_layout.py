@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from show_graphs import ASIA, dags, sized_dags, with_source
 
 from consilience.errors import InputError, UnknownNameError
@@ -36,7 +36,6 @@ def points_along(route):
         yield (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
 
 
-@settings(deadline=None, max_examples=60)
 @given(graph=sized_dags())
 def test_every_node_is_placed_and_no_two_overlap(graph):
     dag, sizes = graph
@@ -46,7 +45,6 @@ def test_every_node_is_placed_and_no_two_overlap(graph):
     assert not any(overlap(a, b) for a, b in combinations(boxes.values(), 2))
 
 
-@settings(deadline=None, max_examples=60)
 @given(graph=sized_dags())
 @example(graph=(CROWDED, dict.fromkeys(CROWDED.nodes, (20.0, 10.0))))
 def test_every_arc_leads_down_from_the_edge_of_its_tail_to_the_edge_of_its_head(graph):
@@ -62,7 +60,6 @@ def test_every_arc_leads_down_from_the_edge_of_its_tail_to_the_edge_of_its_head(
         assert all(a[1] < b[1] for a, b in pairwise(route))
 
 
-@settings(deadline=None, max_examples=60)
 @given(graph=sized_dags())
 def test_no_arc_passes_through_a_node(graph):
     dag, sizes = graph
@@ -75,7 +72,6 @@ def test_no_arc_passes_through_a_node(graph):
             assert beside.any(axis=1).all()
 
 
-@settings(deadline=None, max_examples=60)
 @given(graph=sized_dags())
 def test_everything_lies_within_the_picture(graph):
     drawn = layout(*graph)
@@ -86,7 +82,6 @@ def test_everything_lies_within_the_picture(graph):
         assert all(-1e-6 <= number <= size + 1e-6 for number in numbers)
 
 
-@settings(deadline=None, max_examples=40)
 @given(dag=dags(), data=st.data())
 def test_the_order_of_nodes_and_arcs_does_not_matter(dag, data):
     nodes = data.draw(st.permutations(dag.nodes))

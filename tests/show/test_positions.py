@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import isotonic_regression
 
 from consilience.show.layers import adjacency
@@ -11,7 +11,6 @@ from consilience.show.positions import place_nodes, spread
 numbers = st.floats(-100, 100)
 
 
-@settings(deadline=None)
 @given(
     wanted=st.lists(
         st.tuples(numbers, st.floats(0.5, 20), st.floats(0, 30)), min_size=1, max_size=9

@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from show_graphs import ASIA, dags, network, with_source
 
 from consilience.data.variable import Variable
@@ -64,7 +64,6 @@ def test_the_outline_marks_the_children_of_the_source():
     )
 
 
-@settings(deadline=None)
 @given(dag=dags())
 def test_the_outline_has_one_line_a_node_and_one_mention_an_arc(dag):
     lines = outline(dag).splitlines()

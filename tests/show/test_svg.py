@@ -3,7 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from show_graphs import ASIA, dags, network, with_source
 
 from consilience.errors import InputError, UnknownNameError
@@ -29,7 +29,6 @@ def tooltip(group):
     return group.find(f"{SPACE}title").text
 
 
-@settings(deadline=None, max_examples=30)
 @given(dag=dags())
 def test_there_is_one_group_for_each_node_and_one_path_for_each_arc(dag):
     text = svg(dag)
@@ -39,7 +38,6 @@ def test_there_is_one_group_for_each_node_and_one_path_for_each_arc(dag):
     assert all(len(list(arc.iter(f"{SPACE}path"))) == 1 for arc in arcs)
 
 
-@settings(deadline=None, max_examples=30)
 @given(name=st.text(min_size=1), title=st.text())
 def test_any_name_and_title_give_well_formed_xml(name, title):
     root = ET.fromstring(svg(DAG([], nodes=[name]), title=title))

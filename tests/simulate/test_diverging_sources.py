@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from simulated_sources import (
     TARGET,
@@ -87,7 +87,6 @@ def test_a_source_without_rows_does_not_steer_the_others_and_gets_the_pooled_tab
 
 
 @given(case=columns(), delta=st.floats(0, 1))
-@settings(deadline=None)
 def test_the_rule_is_that_of_the_book(case, delta):
     rows, shared = case
     np.testing.assert_allclose(
@@ -96,7 +95,6 @@ def test_the_rule_is_that_of_the_book(case, delta):
 
 
 @given(case=columns(), delta=st.floats(0, 1))
-@settings(deadline=None)
 def test_the_order_of_the_sources_does_not_matter(case, delta):
     rows, shared = case
     np.testing.assert_array_equal(
@@ -105,7 +103,6 @@ def test_the_order_of_the_sources_does_not_matter(case, delta):
 
 
 @given(case=columns(), low=st.floats(0, 1), high=st.floats(0, 1))
-@settings(deadline=None)
 def test_the_best_state_moves_away_from_the_pooled_table(case, low, high):
     rows, shared = case
     star = np.argmax(np.abs(rows - shared).max(axis=0) >= np.abs(rows - shared).max() - 1e-12)
@@ -157,7 +154,6 @@ def test_a_node_that_does_not_depend_on_the_source_stays():
 
 
 @given(case=columns())
-@settings(deadline=None)
 def test_the_realized_divergence_is_the_mean_over_all_pairs(case):
     rows, _ = case
     pairs = [np.abs(a - b).sum() / 2 for a, b in combinations(rows, 2)]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError, UnknownNameError
@@ -66,21 +66,18 @@ def prefixes(sizes):
 
 
 @given(sizes=sizes)
-@settings(deadline=None)
 def test_every_prefix_that_is_long_enough_has_a_row_of_every_stratum(sizes):
     seen, _ = prefixes(sizes)
     assert np.all(seen[len(sizes) - 1 :] >= 1)
 
 
 @given(sizes=sizes)
-@settings(deadline=None)
 def test_no_stratum_of_a_prefix_exceeds_its_quota_rounded_up(sizes):
     seen, quotas = prefixes(sizes)
     assert np.all(seen <= -(-quotas // sum(sizes)))
 
 
 @given(sizes=sizes)
-@settings(deadline=None)
 def test_strata_of_a_prefix_fall_short_only_by_what_the_rare_ones_were_given(sizes):
     seen, quotas = prefixes(sizes)
     whole = sum(sizes)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from oracles import count_slowly, make_table
 from strategies import families, tables
 
@@ -15,7 +15,6 @@ from consilience.statistics.engines.bitmaps import Bitmaps
 
 
 @given(data=st.data(), table=tables(), by_source=st.booleans())
-@settings(deadline=None)
 def test_counts_equal_those_of_one_row_at_a_time(data, table, by_source):
     asked = data.draw(families(table))
     for family, counts in zip(asked, count(table, asked, by_source=by_source), strict=True):
@@ -27,7 +26,6 @@ def test_counts_equal_those_of_one_row_at_a_time(data, table, by_source):
 
 
 @given(data=st.data(), table=tables())
-@settings(deadline=None)
 def test_bitmaps_bundles_increments_and_sorting_agree(data, table):
     plain = make_table(
         [v.n_states for v in table.variables.values()],
@@ -53,7 +51,6 @@ def test_bitmaps_bundles_increments_and_sorting_agree(data, table):
 
 
 @given(data=st.data(), table=tables(max_rows=60), by_source=st.booleans())
-@settings(deadline=None)
 def test_split_and_merge_in_any_tree_with_empty_batches_is_the_whole(data, table, by_source):
     asked = data.draw(families(table))
     cuts = sorted(data.draw(st.lists(st.integers(0, table.n_rows), max_size=4)))
@@ -71,7 +68,6 @@ def test_split_and_merge_in_any_tree_with_empty_batches_is_the_whole(data, table
 
 
 @given(data=st.data(), table=tables(), size=st.integers(1, 40))
-@settings(deadline=None)
 def test_the_answer_has_the_same_bits_for_any_batch_size(data, table, size):
     asked = data.draw(families(table))
     parts = [table.take(slice(a, a + size)) for a in range(0, table.n_rows, size)]
@@ -98,7 +94,6 @@ def test_the_answer_has_the_same_bits_for_any_number_of_threads(kind):
 
 
 @given(data=st.data(), table=tables(max_rows=60))
-@settings(deadline=None)
 def test_a_row_of_weight_two_equals_two_rows(data, table):
     asked = data.draw(families(table))
     codes = np.stack(list(table.columns.values()), axis=1)
@@ -112,7 +107,6 @@ def test_a_row_of_weight_two_equals_two_rows(data, table):
 
 
 @given(data=st.data(), table=tables(), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_the_order_of_rows_does_not_matter(data, table, seed):
     asked = data.draw(families(table))
     order = np.random.default_rng(seed).permutation(table.n_rows)
@@ -121,7 +115,6 @@ def test_the_order_of_rows_does_not_matter(data, table, seed):
 
 
 @given(data=st.data(), table=tables())
-@settings(deadline=None)
 def test_the_order_of_variables_and_of_parents_does_not_matter(data, table):
     family = data.draw(families(table))[0]
     order = data.draw(st.permutations(family.parents))
@@ -134,7 +127,6 @@ def test_the_order_of_variables_and_of_parents_does_not_matter(data, table):
 
 
 @given(data=st.data(), table=tables())
-@settings(deadline=None)
 def test_pooled_is_a_sum_over_sources(data, table):
     asked = data.draw(families(table))
     kept, pooled = count(table, asked, by_source=True), count(table, asked)

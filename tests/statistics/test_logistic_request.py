@@ -80,7 +80,7 @@ def test_the_derivatives_are_those_of_the_likelihood(by_source):
 
 
 @given(cuts=st.lists(st.integers(0, 40), max_size=4), seed=st.integers(0, 100))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_parts_merge_into_the_whole(cuts, seed):
     table, request = table_of(seed=seed), LogisticRequest((point_of(3), point_of(3, 2)), True)
     ends = [0, *sorted(cuts), 40]

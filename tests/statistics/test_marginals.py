@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.statistics import marginals
@@ -24,7 +24,6 @@ def tables(draw):
 
 
 @given(table=tables(), by_source=st.booleans(), child=st.integers(0, 4))
-@settings(deadline=None, max_examples=80)
 def test_sums_of_the_joint_table_are_the_counts_of_every_subset(table, by_source, child):
     names = list(table.variables)
     target = names[child % len(names)]

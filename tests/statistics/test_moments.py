@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
@@ -29,7 +29,6 @@ def tables(draw: st.DrawFn) -> cs.Table:
 
 
 @given(table=tables(), by_source=st.booleans(), by=st.sampled_from([(), ("g",)]))
-@settings(deadline=None)
 def test_moments_equal_those_of_numpy_group_by_group(table, by_source, by):
     got = cs.moments(table, ["x", "y"], by=by, by_source=by_source)
     values = np.stack([table.columns["x"], table.columns["y"]], axis=1)
@@ -51,7 +50,6 @@ def test_moments_equal_those_of_numpy_group_by_group(table, by_source, by):
 
 
 @given(table=tables(), cut=st.integers(0, 60))
-@settings(deadline=None)
 def test_split_and_merge_is_the_whole(table, cut):
     parts = [table.take(slice(0, cut)), table.take(slice(cut, None))]
     whole = cs.moments(table, ["x", "y"], by=["g"], by_source=True)
@@ -62,7 +60,6 @@ def test_split_and_merge_is_the_whole(table, cut):
 
 
 @given(table=tables())
-@settings(deadline=None)
 def test_pooled_moments_are_those_without_sources(table):
     kept = cs.moments(table, ["x", "y"], by_source=True).pooled()
     direct = cs.moments(table, ["x", "y"])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from oracles import make_table
 from strategies import tables
 
@@ -30,7 +30,6 @@ def assert_same(batch, counts):
 
 
 @given(data=st.data(), table=tables())
-@settings(deadline=None)
 def test_toggled_families_have_the_counts_of_each_family_alone(data, table):
     asked = data.draw(requests(table))
     counts = count(table, asked.families, by_source=asked.by_source)
@@ -38,7 +37,6 @@ def test_toggled_families_have_the_counts_of_each_family_alone(data, table):
 
 
 @given(data=st.data(), table=tables(), is_sparse=st.booleans())
-@settings(deadline=None)
 def test_toggled_families_have_the_same_counts_in_batches_bundles_and_sparse(
     data, table, is_sparse
 ):
@@ -54,7 +52,6 @@ def test_toggled_families_have_the_same_counts_in_batches_bundles_and_sparse(
 
 
 @given(data=st.data(), table=tables(), most=st.sampled_from([1, 1 << 25]))
-@settings(deadline=None)
 def test_an_engine_that_remembers_smaller_sets_gives_the_same_counts(data, table, most):
     plain = make_table(
         [v.n_states for v in table.variables.values()],

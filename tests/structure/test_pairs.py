@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import hypergeom
 
@@ -43,7 +43,6 @@ def reaches(parent, node, root):
     barred=hnp.arrays(np.bool_, (5, 5)),
     n=st.integers(1, 5),
 )
-@settings(deadline=None, max_examples=60)
 def test_no_branching_has_a_larger_weight(weights, barred, n):
     weights = np.where(barred, -np.inf, weights)[:n, :n]
     found = best_branching(weights, 0)
@@ -63,7 +62,6 @@ def test_ties_go_to_the_first_parent():
 
 
 @given(weights=hnp.arrays(np.int64, (5, 5), elements=st.integers(0, 9)))
-@settings(deadline=None, max_examples=30)
 def test_with_equal_directions_a_branching_is_a_spanning_tree(weights):
     both = (weights + weights.T).astype(float)
     total = sum(both[arc] for arc in best_branching(both, 2))
@@ -199,7 +197,6 @@ def test_directions_that_differ_make_a_branching():
     weights=hnp.arrays(np.int64, (4, 4), elements=st.integers(-3, 9)),
     barred=hnp.arrays(np.bool_, (4, 4)),
 )
-@settings(deadline=None, max_examples=40)
 def test_without_a_root_no_branching_of_any_root_has_a_larger_weight(weights, barred):
     weights = np.where(barred, -np.inf, weights)
     totals = [

@@ -58,7 +58,6 @@ def test_no_tree_has_a_larger_likelihood(seed):
 
 
 @given(weights=hnp.arrays(np.int64, (5, 5), elements=st.integers(0, 6)))
-@settings(deadline=None)
 def test_a_spanning_tree_has_the_largest_weight_of_all(weights):
     weights = np.triu(weights, 1) + np.triu(weights, 1).T.astype(float)
     total = max(sum(weights[edge] for edge in tree) for tree in spanning_trees(5))
@@ -74,7 +73,6 @@ def test_ties_break_by_order_and_rounding_makes_no_difference():
 
 
 @given(counts=hnp.arrays(np.int64, (3, 2, 2), elements=st.integers(0, 9)))
-@settings(deadline=None)
 def test_information_is_a_difference_of_entropies(counts):
     def entropy(*axes):
         others = tuple(k for k in range(3) if k not in axes)
@@ -86,7 +84,7 @@ def test_information_is_a_difference_of_entropies(counts):
 
 
 @given(seed=st.integers(0, 20), order=st.permutations(range(60)))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_order_of_the_rows_does_not_matter(seed, order):
     table = table_of(seed)
     assert tan(table.take(np.array(order)), "c") == tan(table, "c")

@@ -7,9 +7,13 @@ from torture.harness import Skipped, Topic, run, story, table
 from torture.topics import TOPICS
 
 SEED = 1
+ELSEWHERE = {"killed", "stdout", "one_cache"}
+"""What test_whole_files, test_outputs and test_kernel_cache claim with fewer processes."""
+
+TRIED = [topic for topic in TOPICS if topic.name not in ELSEWHERE]
 
 
-@pytest.mark.parametrize("topic", TOPICS, ids=[topic.name for topic in TOPICS])
+@pytest.mark.parametrize("topic", TRIED, ids=[topic.name for topic in TRIED])
 def test_one_trial_of_every_topic_finds_no_failure(topic):
     rows = list(run([topic], seed=SEED, budget=0))
     assert not [story(row, failure) for row in rows for failure in row.failures]

@@ -46,7 +46,7 @@ def predicted(values, ess, freedom):
     ess=st.floats(0.2, 10),
     freedom=st.floats(1.1, 8),
 )
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_evidence_of_a_complete_graph_is_the_product_of_predictions(seed, n_rows, ess, freedom):
     values = rows_of(n_rows, seed)
     columns = {name: values[:, i] for i, name in enumerate("xyz")}

@@ -151,7 +151,7 @@ def test_a_source_without_rows_is_no_source():
 
 
 @given(seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_the_order_and_names_of_sources_do_not_matter(seed):
     rows = far_apart(120, seed)
     other = rows | {

@@ -22,7 +22,7 @@ SCORES = [
 DAGS = tuple(all_dags(("A", "B", "C")))
 every_score = pytest.mark.parametrize("score", SCORES, ids=repr)
 some_rows = given(seed=st.integers(0, 10_000), n_rows=st.integers(7, 60))
-a_few = settings(deadline=None, max_examples=10)
+a_few = settings(max_examples=10)
 
 
 def rows_of(n_rows=40, seed=0, names="ABCD"):

@@ -48,7 +48,7 @@ PRIORS = {
 
 @pytest.mark.parametrize(("score", "prior"), PRIORS.items(), ids=lambda one: type(one).__name__)
 @given(seed=st.integers(0, 10_000), n_rows=st.integers(1, 40))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_the_evidence_is_the_product_of_one_step_predictions_in_any_order(
     score, prior, seed, n_rows
 ):

@@ -22,7 +22,7 @@ equivalent_scores = pytest.mark.parametrize(
     "score", [score for score in SCORES if score.score_equivalent], ids=name_of
 )
 some_tables = given(seed=st.integers(0, 10_000), n_rows=st.integers(1, 60))
-a_few = settings(deadline=None, max_examples=8)
+a_few = settings(max_examples=8)
 close = {"rel": 1e-9, "abs": 1e-9}
 GRAPH = cs.DAG.parse("[a][b|a][c|a:b]")
 EQUIVALENT = {

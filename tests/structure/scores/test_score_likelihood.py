@@ -32,7 +32,7 @@ def entropy(table, name):
 
 
 @given(seed=st.integers(0, 10_000), n_rows=st.integers(1, 80))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_likelihood_never_falls_when_an_arc_is_added(seed, n_rows):
     table = read(rows_of(n_rows, seed))
     found = [cs.score(cs.DAG.parse(graph), table, cs.scores.LogLikelihood()) for graph in GRAPHS]

@@ -40,7 +40,6 @@ def plain_step(dag, gains, temperature, numbers):
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 6))
-@settings(deadline=None, max_examples=30)
 def test_the_walk_is_that_of_the_plain_steps(seed, n):
     rng = np.random.default_rng(seed)
     names = [f"v{i}" for i in range(n)]
@@ -65,7 +64,7 @@ def test_the_walk_is_that_of_the_plain_steps(seed, n):
 
 
 @given(seed=st.integers(0, 10_000), n_nodes=st.integers(1, 6))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_the_end_is_an_optimum_no_worse_than_the_first(seed, n_nodes):
     table = random_rows(n_nodes, 200, seed)
     found = cs.search(table, search=SHORT, seed=seed)

@@ -27,7 +27,7 @@ def test_many_rows_lead_to_the_true_class(seed, turning):
 
 
 @given(seed=st.integers(0, 10_000), n_nodes=st.integers(1, 7))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_no_climb_from_any_member_gains(seed, n_nodes):
     table = random_rows(n_nodes, 300, seed)
     found = cs.search(table, search=cs.GES())
@@ -137,7 +137,7 @@ def test_sets_of_neighbors_left_out_are_noted(monkeypatch, most, is_noted):
 
 
 @given(seed=st.integers(0, 2**32 - 1), in_tiers=st.booleans())
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_moves_that_are_kept_are_those_that_would_be_found_anew(seed, in_tiers):
     table = random_rows(8, 300, seed)
     names = sorted(table.variables)
