@@ -181,14 +181,9 @@ class Cases:
         counted = _counted(net, layout, rows, ~is_large)
         small = pairs.cases(net, layout, rows, normal, ~is_large[pairs.rows], memory_limit)
         places = np.flatnonzero(is_large)
-        large = None
-        if len(places):
-            chosen = (net, rows.codes[places], rows.weights[places], normal, places)
-            choices = {"keeps_barren": keeps_barren, "memory_limit": memory_limit}
-            try:
-                large = LargeCases.of(*chosen, **choices)
-            except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
-                large = CutCases.of(*chosen, **choices)
+        large = _large_cases(
+            net, rows, normal, places, keeps_barren=keeps_barren, memory_limit=memory_limit
+        )
         return cls(net, layout, counted, normal, small, large)
 
     def expected(self, net: Network) -> Expected:
@@ -465,6 +460,41 @@ class _Shape:
                     step = self.strides[a] * np.arange(sizes[at])
                     out[k] += step.reshape([-1 if i == at else 1 for i in range(len(sizes))])
         return out.reshape(len(families), int(np.prod(sizes)))
+
+
+def _large_cases(
+    net: Network,
+    rows: _Rows,
+    normal: NormalCases,
+    places: Integers,
+    *,
+    keeps_barren: bool,
+    memory_limit: float,
+) -> LargeCases | CutCases | None:
+    """The rows with large hidden sets, in one tree or, if that is too large, in one for each."""
+    if not len(places):
+        return None
+    codes, weights = rows.codes[places], rows.weights[places]
+    try:
+        return LargeCases.of(
+            net,
+            codes,
+            weights,
+            normal,
+            places,
+            keeps_barren=keeps_barren,
+            memory_limit=memory_limit,
+        )
+    except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
+        return CutCases.of(
+            net,
+            codes,
+            weights,
+            normal,
+            places,
+            keeps_barren=keeps_barren,
+            memory_limit=memory_limit,
+        )
 
 
 def _counted(net: Network, layout: Layout, rows: _Rows, is_kept: Bools) -> Floats:

@@ -180,8 +180,8 @@ def _expanded(
         ]
         which, codes, shares = (np.concatenate(parts) for parts in zip(*each, strict=True))
         return which, codes, shares
-    codes = {n: c for n, c in some.items() if n in tree.index and (c >= 0).any()}
-    return expand_rows(Batch(tree, codes, len(rows), sets.likelihoods), smallest)
+    known = {n: c for n, c in some.items() if n in tree.index and (c >= 0).any()}
+    return expand_rows(Batch(tree, known, len(rows), sets.likelihoods), smallest)
 
 
 def _expanded_alone(

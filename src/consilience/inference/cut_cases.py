@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -95,9 +95,9 @@ class CutCases:
             advice = "Use fewer rows, or raise memory_limit."
             _check.memory("the trees of the incomplete rows", held, memory_limit, advice)
             tree = cut.tree(tuple(own), memory_limit)
-            places = {n: _place(known, (*one.parents, n)) for n, one in net.tables.items()}
+            cells = {n: _place(known, (*one.parents, n)) for n, one in net.tables.items()}
             hidden = frozenset(name for name, is_one in zip(names, barren, strict=True) if is_one)
-            rows.append(_Row(float(weight), places, Batch(tree, {}, 1), own, hidden))
+            rows.append(_Row(float(weight), cells, Batch(tree, {}, 1), own, hidden))
         return cls(net, tuple(rows))
 
     def expect(self, layout: Layout, numbers: Floats, counts: Floats) -> float:
@@ -137,7 +137,7 @@ class CutCases:
             for name, place in row.places.items():
                 if name not in row.barren:
                     axes = (*self.net.tables[name].parents, name)
-                    at = tuple(drawn.get(n, one) for n, one in zip(axes, place, strict=True))
+                    at: Any = tuple(drawn.get(n, one) for n, one in zip(axes, place, strict=True))
                     np.add.at(found[name], at, 1.0 if name in batch.tree.tables else len(codes))
             for scope, where in row.sets.items():
                 np.add.at(counts, n_cells + where[tuple(drawn[name] for name in scope)], 1.0)
