@@ -19,6 +19,7 @@ PAGES = (
     "hierarchical",
     "scores",
     "searches",
+    "averaging",
     "classify",
     "evaluation",
     "comparison",

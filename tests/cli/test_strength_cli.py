@@ -51,7 +51,7 @@ def test_the_averaged_graph_is_drawn(rows, tmp_path):
     picture = tmp_path / "graph.svg"
     passed("strength", rows, "--svg", picture)
     assert ET.parse(picture).getroot().tag.endswith("svg")
-    assert "graph.svg" in refused("strength", rows, "--svg", picture)
+    assert "rows.csv" in refused("strength", rows, "--svg", rows)
 
 
 def test_draws_need_a_way(rows):
