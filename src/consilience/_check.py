@@ -22,6 +22,7 @@ __all__ = [
     "generator",
     "known",
     "listed",
+    "meant",
     "memory",
     "names",
     "non_negative",
@@ -92,13 +93,24 @@ def names(owner: str, **lists: Iterable[str]) -> None:
 def unknown(kind: str, name: object, among: Iterable[str], advice: str = "") -> NoReturn:
     """Raise the error for a name that does not exist, with near misses first."""
     existing = list(among)
-    near = difflib.get_close_matches(str(name), existing, n=3)
-    hint = f" Did you mean {listed(near)}?" if near else ""
+    known = f"{meant(name, existing)}Known: {listed(existing)}."
     raise UnknownNameError(
-        f"unknown {kind} {name!r}.{hint} Known: {listed(existing)}.{' ' * bool(advice)}{advice}",
-        kind=kind,
-        name=name,
+        f"unknown {kind} {name!r}. {known}{' ' * bool(advice)}{advice}", kind=kind, name=name
     )
+
+
+def meant(name: object, among: Iterable[str]) -> str:
+    """The question whether a near miss was meant, with a space after it; nothing without one.
+
+    >>> meant("atipical", ["atypical", "typical"]), meant("HIGH", ["low", "high"])
+    ("Did you mean 'atypical', 'typical'? ", "Did you mean 'high'? ")
+    """
+    letters = {each: each.casefold() for each in among}
+    wanted = str(name).casefold()
+    near = [each for each, folded in letters.items() if folded == wanted]
+    close = difflib.get_close_matches(wanted, [*dict.fromkeys(letters.values())], n=3)
+    near = near or [each for one in close for each, folded in letters.items() if folded == one]
+    return f"Did you mean {listed(near)}? " if near else ""
 
 
 def memory(what: str, needed: float, limit: float, advice: str) -> None:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from consilience import _check
 from consilience._typing import Codes
+from consilience.data.discretize import cut
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError, UnknownNameError
@@ -15,8 +16,13 @@ __all__ = ["aligned_codes"]
 
 
 def aligned_codes(table: Table, variable: Variable) -> Codes:
-    """The column of that name in codes of the variable's states; other states are an error."""
+    """The column of that name in codes of the variable's states; other states are an error.
+
+    Numbers fall into the intervals of a variable that has cut points.
+    """
     mine = table.schema[variable.name]
+    if mine.is_continuous and variable.cuts is not None:
+        return cut(table.column(variable.name), variable.cuts)
     if mine.is_continuous:
         raise InputError(
             f"column {variable.name!r} is continuous; the states "
@@ -43,7 +49,7 @@ def _code(variable: Variable, state: str, where: npt.NDArray[np.bool_]) -> int:
         row = int(np.flatnonzero(where)[0]) + 1
         raise DataError(
             f"column {variable.name!r}, row {row}: the state {state!r} is not known. "
-            f"Known states: {_check.listed(variable.discrete_states)}.",
+            f"{variable.accepted(state)}",
             column=variable.name,
             row=row,
             state=state,

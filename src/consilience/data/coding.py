@@ -15,7 +15,6 @@ which categories declare them or rows show them. Numbers that nobody declared ar
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,7 +23,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience import _check
 from consilience._typing import Codes, Column, Floats
 from consilience.data.discretize import cut
 from consilience.data.labels import is_plain_number, labels, matcher
@@ -203,13 +201,9 @@ def _without_states(variable: Variable, fragment: Fragment) -> Codes:
 
 def _codes_in(variable: Variable, piece: Coded) -> list[int]:
     """For each text of a piece its code among the variable's states, or ``UNKNOWN``."""
-    position = matcher(variable.discrete_states)
-    codes = []
-    for text in piece.texts.to_pylist():
-        is_cut = variable.cuts is not None and is_plain_number(text)
-        code = bisect(variable.cuts or (), float(text)) if is_cut else position(text)
-        codes.append(UNKNOWN if code is None else code)
-    return codes
+    position = matcher(variable.discrete_states, variable.cuts)
+    found = map(position, piece.texts.to_pylist())
+    return [UNKNOWN if code is None else code for code in found]
 
 
 def _check_known(
@@ -221,8 +215,7 @@ def _check_known(
         text = piece.texts[piece.codes[rows[0]]].as_py()
         raise fragment.place.error(
             int(rows[0]),
-            f"the state {text!r} is not {known_from}. "
-            f"Known states: {_check.listed(variable.discrete_states)}.",
+            f"the state {text!r} is not {known_from}. {variable.accepted(text)}",
             state=text,
         )
 

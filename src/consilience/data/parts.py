@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from consilience.data.labels import label
+from consilience.data.labels import is_null, label
 from consilience.data.paths import has_known_extension, read_path
 from consilience.data.pieces import (
     Markers,
@@ -27,7 +27,6 @@ from consilience.data.pieces import (
     from_arrow,
     from_values,
     is_declared_dictionary,
-    is_null,
 )
 from consilience.data.place import Place
 from consilience.errors import DataError, InputError

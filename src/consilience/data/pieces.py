@@ -8,7 +8,6 @@ listed as missing unless they are declared states, nothing else.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from consilience._typing import Floats
-from consilience.data.labels import PLAIN_NUMBER, is_plain_number, label
+from consilience.data.labels import PLAIN_NUMBER, is_null, is_plain_number, label
 from consilience.data.place import Place
 from consilience.kernels.compile import IS_COMPILED
 
@@ -34,7 +33,6 @@ __all__ = [
     "from_arrow",
     "from_values",
     "is_declared_dictionary",
-    "is_null",
     "is_text",
 ]
 
@@ -274,13 +272,6 @@ def is_text(kind: Any) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
-
-
-def is_null(value: Any) -> bool:
-    """Whether a value is None, NaN, or what pandas has for these."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _pandas_categorical(values: Any) -> Any | None:

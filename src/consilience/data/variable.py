@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from consilience import _check, _freeze
-from consilience.data.labels import label, matcher
+from consilience.data.labels import interval, is_number, label, matcher
 from consilience.errors import InputError, UnknownNameError
 
 __all__ = ["NEW_SOURCE", "Schema", "Variable", "increasing"]
@@ -118,17 +118,32 @@ class Variable:
         return self.states
 
     def code(self, state: Any) -> int:
-        """Position of a state, given as text or as a number that stands for it (1, 1.0 or "1")."""
+        """Position of a state, given as text or as a number that stands for it (1, 1.0 or "1").
+
+        A number stands for the interval that it falls in, if the variable has cut points.
+
+        >>> Variable("age", ("<30", ">=30"), cuts=(30.0,)).code(63)
+        1
+        """
         states = self.discrete_states
         text = label(state)
-        code = states.index(text) if text in states else matcher(states)(text)
+        if self.cuts is not None and is_number(state):
+            code = interval(float(state), self.cuts)
+        else:
+            code = states.index(text) if text in states else matcher(states, self.cuts)(text)
         if code is not None:
             return code
         raise UnknownNameError(
-            f"variable {self.name!r} has no state {text!r}. Known states: {_check.listed(states)}.",
+            f"variable {self.name!r} has no state {text!r}. {self.accepted(text)}",
             variable=self.name,
             state=text,
         )
+
+    def accepted(self, text: str) -> str:
+        """What would have been accepted in place of a text that is no state, near misses first."""
+        states = self.discrete_states
+        numbers = "" if self.cuts is None else ", or a number"
+        return f"{_check.meant(text, states)}Known states: {_check.listed(states)}{numbers}."
 
 
 @dataclass(frozen=True, slots=True)

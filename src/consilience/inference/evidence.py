@@ -6,7 +6,9 @@
 ``given={"xray": Likelihood({...})}``  virtual evidence: the likelihood of each state, in any unit
 ``given={"age": Soft({...})}``         soft evidence (Jeffrey 1965): the posterior of the
                                        variable *is* this distribution
-``given={"bp": 120.5}``                the value of a continuous variable
+``given={"bp": 120.5}``                the value of a continuous variable, or a number in one of
+                                       the intervals of a variable that was cut
+``given=frame.iloc[0]``                a row of a frame: all values that are not missing
 =====================================  ====================================================
 
 Likelihoods are divided by their largest entry, and the logarithms of what they lack are kept apart,
@@ -25,8 +27,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from consilience import _check, _freeze
+from consilience import _freeze
 from consilience._typing import Floats
+from consilience.data.row import known_values
 from consilience.data.variable import Variable
 from consilience.errors import InputError
 
@@ -109,21 +112,14 @@ def names_of(names: object) -> list[str]:
     return list(names)
 
 
-def evidence_of(variables: Mapping[str, Variable], given: Mapping[str, Any] | None) -> Evidence:
-    """Check what a user gave and turn it into codes."""
-    if not isinstance(given, Mapping | None):
-        raise InputError(
-            f"given must say something by variable, such as {{'smoke': 'yes'}}; got {given!r}.",
-            parameter="given",
-        )
+def evidence_of(variables: Mapping[str, Variable], given: Any) -> Evidence:
+    """Check what a user gave, by variable or as a row of a frame, and turn it into codes."""
     known: dict[str, int] = {}
     likelihoods: dict[str, Floats] = {}
     soft: dict[str, Floats] = {}
     values: dict[str, float] = {}
     log_scale = 0.0
-    for name, value in (given or {}).items():
-        if name not in variables:
-            _check.unknown("node", name, variables)
+    for name, value in known_values(given, variables).items():
         variable = variables[name]
         if variable.is_continuous:
             values[name] = _number(variable, value)

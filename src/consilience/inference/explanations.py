@@ -31,7 +31,7 @@ from consilience.inference.known_rows import Rows, constants, rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import Best, best_states, families_of, open_logistic
 from consilience.inference.ways import Exact, exact_of
-from consilience.network.network import Network
+from consilience.network.network import Given, Network
 
 __all__ = ["Explanation", "map_states", "most_probable", "mpe"]
 
@@ -66,9 +66,7 @@ class Explanation(Mapping[str, Any]):
         return len(self.states)
 
 
-def mpe(
-    net: Network, given: Mapping[str, Any] | None = None, *, by: Exact | None = None
-) -> Explanation:
+def mpe(net: Network, given: Given = None, *, by: Exact | None = None) -> Explanation:
     """The most probable states, and values, of all variables that are not known."""
     memory_limit = exact_of(by).memory_limit
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
@@ -78,7 +76,7 @@ def mpe(
 def map_states(
     net: Network,
     names: Sequence[str],
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     *,
     by: Exact | None = None,
 ) -> Explanation:
@@ -106,7 +104,7 @@ def map_states(
 def most_probable(
     net: Network,
     k: int,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     *,
     by: Exact | None = None,
 ) -> list[Explanation]:

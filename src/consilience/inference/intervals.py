@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from consilience import _check
+from consilience.data.labels import is_null
 from consilience.data.variable import Variable
 from consilience.errors import InputError
 
@@ -33,6 +34,8 @@ def intervals_of(
     for name, value in event.items():
         if name not in variables:
             _check.unknown("node", name, variables)
+        if is_null(value):
+            raise InputError(f"event {name!r}: nothing is said, got {value!r}.", variable=name)
         if variables[name].is_continuous:
             intervals[name] = _interval(name, value)
         else:

@@ -11,6 +11,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.data.row import known_values
 from consilience.errors import InputError
 from consilience.inference.beliefs import all_marginals, belief, log_evidence
 from consilience.inference.conflict import refuse_impossible
@@ -29,7 +30,7 @@ from consilience.inference.triangulation import Cost
 from consilience.inference.ways import Exact, exact_of
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
-from consilience.network.network import Network, discrete_only
+from consilience.network.network import Given, Network, discrete_only
 
 __all__ = ["cost", "joint", "log_probability", "marginals", "probability", "query"]
 
@@ -37,7 +38,7 @@ __all__ = ["cost", "joint", "log_probability", "marginals", "probability", "quer
 def query(
     net: Network,
     names: str | Sequence[str],
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     *,
     by: Exact | None = None,
 ) -> Factor | Any:
@@ -88,7 +89,7 @@ def query(
 
 def marginals(
     net: Network,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     *,
     by: Exact | None = None,
 ) -> dict[str, Factor | Any]:
@@ -104,7 +105,7 @@ def marginals(
 
 def log_probability(
     net: Network,
-    given: Mapping[str, Any],
+    given: Given,
     *,
     by: Exact | None = None,
 ) -> float:
@@ -122,7 +123,7 @@ def log_probability(
 def probability(
     net: Network,
     event: Mapping[str, Any],
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     *,
     by: Exact | None = None,
 ) -> float:
@@ -133,8 +134,9 @@ def probability(
     """
     way = exact_of(by)
     states, intervals = intervals_of(net.variables, event)
-    both = _check_disjoint(states, given or {})
-    _check_disjoint(intervals, given or {})
+    known = known_values(given, net.variables)
+    both = _check_disjoint(states, known)
+    _check_disjoint(intervals, known)
     if any(isinstance(value, Likelihood | Soft) for value in states.values()):
         raise InputError("an event is states or sets of states; likelihoods go to given.")
     evidence = evidence_of(net.variables, given)
@@ -222,7 +224,7 @@ def joint(net: Network, names: Sequence[str], *, by: Exact | None = None) -> Flo
 def cost(
     net: Network,
     names: str | Sequence[str] | None = None,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     *,
     by: Exact | None = None,
 ) -> Cost:

@@ -8,9 +8,7 @@ node, parents first (logic sampling). With other evidence they are drawn exactly
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from consilience.inference.known_rows import rows_of
 from consilience.inference.soft import hardened
 from consilience.inference.solving import is_possible
 from consilience.inference.ways import Exact, exact_of
-from consilience.network.network import Network
+from consilience.network.network import Given, Network
 
 __all__ = ["sample"]
 
@@ -34,7 +32,7 @@ def sample(
     net: Network,
     n_rows: int,
     *,
-    given: Mapping[str, Any] | None = None,
+    given: Given = None,
     seed: Seed = None,
     threads: int | None = None,
     by: Exact | None = None,

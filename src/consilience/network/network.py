@@ -29,9 +29,9 @@ MEMORY_LIMIT = 2**31
 DRAWS, SEED = 20_000, 0
 """Draws, and their seed, of an answer that must be estimated, unless told otherwise."""
 
-Given: TypeAlias = Mapping[str, Any] | None
+Given: TypeAlias = Mapping[str, Any] | Any | None
 """What is known by variable: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})``; of
-a continuous one its value."""
+a continuous one its value, of one that was cut also a number; or a row of a frame."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
