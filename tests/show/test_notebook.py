@@ -107,10 +107,10 @@ def test_a_graph_is_printed_whole_up_to_ten_thousand_characters():
     assert shown.count("[") + int(n_left.split()[0].replace(",", "")) == len(long.nodes)
 
 
-def test_names_that_do_not_fit_a_model_string_are_printed_in_quotes():
+def test_names_with_signs_are_printed_in_quotes():
     dag = cs.DAG([("a:b", "[c]"), ("d ", "[c]")], nodes=["e"])
-    assert str(dag) == "[e]['a:b']['[c]'|'a:b':'d ']['d ']"
-    assert repr(dag) == f"DAG(4 nodes, 2 arcs: {dag})"
+    assert str(dag) == '[e]["a:b"]["[c]"|"a:b":"d "]["d "]'
+    assert repr(dag) == f"DAG.parse({str(dag)!r})"
 
 
 def test_a_class_is_printed_edge_by_edge():

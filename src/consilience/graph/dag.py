@@ -15,7 +15,7 @@ import numpy.typing as npt
 from consilience import _check
 from consilience._typing import Integers
 from consilience.errors import GraphError
-from consilience.graph.modelstring import is_writable, parse_brackets, show_bracket, write_brackets
+from consilience.graph.modelstring import parse_brackets, write_bracket, write_brackets
 from consilience.graph.names import Arc, unique_names, unique_pairs
 from consilience.graph.order import topological_order
 from consilience.graph.separation import closure, reachable
@@ -228,24 +228,18 @@ class DAG:
     def __repr__(self) -> str:
         shown = ""
         for node, parents in self._parents.items():
-            bracket = show_bracket(node, parents)
+            bracket = write_bracket(node, parents)
             if len(shown) + len(bracket) > WIDTH:
-                shown += "..."
-                break
+                counts = f"{len(self.nodes)} nodes, {len(self.arcs)} arcs"
+                return f"DAG({counts}: {shown}...)"
             shown += bracket
-        else:
-            if all(map(is_writable, self.nodes)):
-                return f"DAG.parse({shown!r})"
-        return f"DAG({len(self.nodes)} nodes, {len(self.arcs)} arcs: {shown})"
+        return f"DAG.parse({shown!r})"
 
     def __str__(self) -> str:
-        """The model string; of more than 10,000 characters the beginning.
-
-        Names that no model string can hold stand in quotes; :meth:`to_string` refuses them.
-        """
+        """The model string; of more than 10,000 characters the beginning."""
         shown = ""
         for k, (node, parents) in enumerate(self._parents.items()):
-            bracket = show_bracket(node, parents)
+            bracket = write_bracket(node, parents)
             if len(shown) + len(bracket) > PRINTED:
                 return f"{shown}... and {len(self.nodes) - k:,} more nodes"
             shown += bracket

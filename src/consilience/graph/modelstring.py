@@ -6,38 +6,44 @@
     bracket = "[" name ("|" name (":" name)*)? "]"
 
 A name is any text without ``[``, ``]``, ``|`` and ``:``; white space around names and brackets
-means nothing. Every parent has a bracket of its own, before or after.
+means nothing. Any other name stands in double quotes (:mod:`consilience._quote`), as in
+``["a:b"][C|"a:b"]``. Every parent has a bracket of its own, before or after.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
-from consilience.errors import GraphError
+from consilience._quote import parts_between, quoted
+from consilience.errors import GraphError, InputError
 
-__all__ = ["is_writable", "parse_brackets", "show_bracket", "write_brackets"]
+__all__ = ["parse_brackets", "write_bracket", "write_brackets"]
 
 _MARKS = "[]|:"
-_TOKEN = re.compile(r"[\[\]|:]|[^\[\]|:]+")
 _CONTEXT = 20
+
+
+class _Token(NamedTuple):
+    """A sign or a name, and where it stands; the end of the text is neither."""
+
+    position: int
+    text: str
+    is_name: bool
+
+    def is_sign(self, sign: str) -> bool:
+        return not self.is_name and self.text == sign
 
 
 def parse_brackets(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     """The arcs and the nodes of a model string, both in the order of the text."""
     if not isinstance(text, str):
         raise GraphError(f"a model string must be text, got {text!r}.", text=text)
-    tokens = [
-        (match.start() + len(part) - len(part.lstrip()), part.strip())
-        for match in _TOKEN.finditer(text)
-        if (part := match.group()).strip()
-    ]
-    tokens.append((len(text), ""))
+    tokens = _tokens(text)
     nodes: list[str] = []
     arcs: list[tuple[str, str]] = []
     i = 0
-    while tokens[i][1]:
+    while i < len(tokens) - 1:
         i, child, parents = _bracket(text, tokens, i)
         nodes.append(child)
         arcs.extend((parent, child) for parent in parents)
@@ -47,52 +53,54 @@ def parse_brackets(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 def write_brackets(parents: Mapping[str, Sequence[str]]) -> str:
     """The model string of a graph given as the parents of each node."""
-    for name in parents:
-        if not is_writable(name):
-            raise GraphError(
-                f"the node {name!r} cannot stand in a model string: names must be free of "
-                f"'[', ']', '|' and ':' and of white space at their ends.",
-                node=name,
-            )
-    return "".join(show_bracket(node, of_node) for node, of_node in parents.items())
+    return "".join(write_bracket(node, of_node) for node, of_node in parents.items())
 
 
-def is_writable(name: str) -> bool:
-    """Whether a model string can hold the name and give it back."""
-    return name == name.strip() and not any(mark in name for mark in _MARKS)
+def write_bracket(node: str, parents: Iterable[str]) -> str:
+    """One node with its parents: ``[C|A:B]``."""
+    joined = ":".join(quoted(parent, _MARKS) for parent in parents)
+    name = quoted(node, _MARKS)
+    return f"[{name}|{joined}]" if joined else f"[{name}]"
 
 
-def show_bracket(node: str, parents: Iterable[str]) -> str:
-    """One node with its parents, ``[C|A:B]``, to be read; names that do not fit in quotes."""
-    child, *others = (name if is_writable(name) else repr(name) for name in (node, *parents))
-    return f"[{child}|{':'.join(others)}]" if others else f"[{child}]"
+def _tokens(text: str) -> list[_Token]:
+    """Names and signs in their order, and the end of the text."""
+    tokens: list[_Token] = []
+    try:
+        parts = parts_between(text, _MARKS)
+    except InputError as problem:
+        raise GraphError(f"model string {problem}", text=text) from problem
+    for part in parts:
+        if part.name or part.is_quoted:
+            tokens.append(_Token(part.start, part.name, is_name=True))
+        tokens.append(_Token(part.end, part.sign, is_name=False))
+    return tokens
 
 
-def _bracket(text: str, tokens: list[tuple[int, str]], i: int) -> tuple[int, str, list[str]]:
-    if tokens[i][1] != "[":
+def _bracket(text: str, tokens: list[_Token], i: int) -> tuple[int, str, list[str]]:
+    if not tokens[i].is_sign("["):
         _expected(text, tokens[i], "'['")
     child = _name(text, tokens, i + 1)
     parents: list[str] = []
     i += 2
     accepted = "'|' or ']'"
-    while tokens[i][1] == ("|" if not parents else ":"):
+    while tokens[i].is_sign(":" if parents else "|"):
         parents.append(_name(text, tokens, i + 1))
         i += 2
         accepted = "':' or ']'"
-    if tokens[i][1] != "]":
+    if not tokens[i].is_sign("]"):
         _expected(text, tokens[i], accepted)
     return i + 1, child, parents
 
 
-def _name(text: str, tokens: list[tuple[int, str]], i: int) -> str:
-    name = tokens[i][1]
-    if not name or name in _MARKS:
+def _name(text: str, tokens: list[_Token], i: int) -> str:
+    if not tokens[i].is_name:
         _expected(text, tokens[i], "a name")
-    return name
+    return tokens[i].text
 
 
-def _expected(text: str, token: tuple[int, str], what: str) -> NoReturn:
-    position, found = token
+def _expected(text: str, token: _Token, what: str) -> NoReturn:
+    position, found, _ = token
     shown = repr(found) if found else "the end of the text"
     start = max(0, position - _CONTEXT)
     before = ("..." if start else "") + text[start:position]
