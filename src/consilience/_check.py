@@ -5,14 +5,17 @@ from __future__ import annotations
 import difflib
 import importlib
 import math
+import numbers
 from collections.abc import Collection, Iterable
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
-from consilience._typing import Seed
 from consilience.errors import InputError, MemoryLimitError, MissingExtraError, UnknownNameError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from consilience._typing import Seed
 
 __all__ = [
     "LEAST",
@@ -66,7 +69,8 @@ def within(owner: str, least: float = LEAST, most: float = MOST, **values: float
 def whole(owner: str, *, at_least: int, **values: int) -> None:
     """Refuse a parameter that is not a whole number of at least ``at_least``."""
     for name, value in values.items():
-        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        given: Any = value
+        is_whole = isinstance(given, numbers.Integral) and not isinstance(given, bool)
         if not (is_whole and value >= at_least):
             raise InputError(
                 f"{owner}: {name} must be a whole number of at least {at_least}, got {value!r}.",
@@ -126,6 +130,8 @@ def memory(what: str, needed: float, limit: float, advice: str) -> None:
 
 def generator(seed: Seed) -> np.random.Generator:
     """A NumPy generator from an int, a generator (used as it is) or None (fresh entropy)."""
+    import numpy as np
+
     is_seed = seed is None or isinstance(seed, np.random.Generator)
     if not is_seed:
         whole("seed", at_least=0, seed=seed)  # type: ignore[arg-type]
@@ -162,4 +168,4 @@ def bytes_text(n_bytes: float) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -1,8 +1,9 @@
-"""Public names that are loaded when they are first used.
+"""Public names, and heavy modules, that are loaded when they are first used.
 
 A stub beside a module (``scores.pyi`` beside ``scores.py``) lists the public names of the module
 and where each comes from. Type checkers read it, and so does :func:`attach`: each name is said
-once, and importing the module loads nothing else.
+once, and importing the module loads nothing else. :func:`later` stands for a library that few calls
+need and that takes long to load.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["attach"]
+__all__ = ["attach", "later"]
 
 
 def attach(
@@ -38,6 +40,28 @@ def attach(
 
     public = sorted({*homes, *_declared(statements)})
     return load, listed, list(public)
+
+
+class _Later:
+    """A module by its name; the first name that is asked of it loads it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._module), name)
+        setattr(self, name, value)
+        return value
+
+
+@cache
+def later(module: str) -> Any:
+    """A module that is loaded when something of it is first used.
+
+    >>> later("math").sqrt(9.0)
+    3.0
+    """
+    return _Later(module)
 
 
 def _homes(statements: list[ast.stmt]) -> dict[str, str]:

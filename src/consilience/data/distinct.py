@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from consilience._lazy import later
 from consilience._typing import Column, Floats, Integers
 from consilience.data.labels import LARGEST_EXACT
 from consilience.data.table import Table
 
 __all__ = ["distinct", "rows_alike"]
+
+arrow = later("pyarrow")
 
 _LARGEST_KEY = 2**63 - 1
 
@@ -97,7 +99,7 @@ def _bits(column: Floats) -> Integers:
 
 def _first_seen(keys: Integers) -> tuple[Integers, int]:
     """Ranks of the keys by first sight, and how many there are."""
-    encoded = pa.array(keys).dictionary_encode()
+    encoded = arrow.array(keys).dictionary_encode()
     return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
 
 

@@ -20,13 +20,15 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from consilience import _freeze
+from consilience._lazy import later
 from consilience._typing import Floats
 from consilience.errors import InputError, ModelError
 
 __all__ = ["DirichletPosterior", "draw_logs", "draw_rows"]
+
+special = later("scipy.special")
 
 SMALLEST = 1e-300  # below it an exponential draw divided by the concentration overflows
 LOG_SMALL = -500.0  # of a concentration so small that one state gets everything
@@ -139,5 +141,5 @@ def _others(a: Floats) -> Floats:
 def _quantile(a: Floats, b: Floats, probability: float) -> Floats:
     """Quantile of Beta(a, b); certain at 0 if a is 0, at 1 if b is 0."""
     is_open = (a > 0) & (b > 0)
-    quantile = betaincinv(np.where(is_open, a, 1.0), np.where(is_open, b, 1.0), probability)
+    quantile = special.betaincinv(np.where(is_open, a, 1.0), np.where(is_open, b, 1.0), probability)
     return np.where(is_open, quantile, np.where(a > 0, 1.0, 0.0))

@@ -19,14 +19,16 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from consilience import _freeze
+from consilience._lazy import later
 from consilience._typing import Floats
 from consilience.distributions.normal_inverse_gamma import draw_normal, unstandardized
 from consilience.errors import InputError
 
 __all__ = ["LaplacePosterior"]
+
+special = later("scipy.special")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +79,7 @@ class LaplacePosterior:
         if not 0 < level < 1:
             raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")
         middle = self._laid_out(unstandardized(self.mean, self.center, self.unit))
-        width = ndtri((1 + level) / 2) * np.sqrt(np.maximum(self.variance(), 0.0))
+        width = special.ndtri((1 + level) / 2) * np.sqrt(np.maximum(self.variance(), 0.0))
         return middle - width, middle + width
 
     def draw(self, rng: np.random.Generator) -> Floats:

@@ -28,9 +28,9 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainccinv, gammaln, stdtrit
 
 from consilience import _freeze
+from consilience._lazy import later
 from consilience._typing import Floats
 from consilience.errors import InputError
 
@@ -42,6 +42,8 @@ __all__ = [
     "unstandardized",
     "variances",
 ]
+
+special = later("scipy.special")
 
 LARGE = 1e4  # of a shape from which a series is closer than the difference of gamma functions
 
@@ -209,11 +211,11 @@ def intervals(
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")
     width = np.sqrt(_diagonal(scale, center, unit) * (rate / shape)[..., None])
-    width = width * stdtrit(2 * shape, (1 + level) / 2)[..., None]
+    width = width * special.stdtrit(2 * shape, (1 + level) / 2)[..., None]
     middle = unstandardized(mean, center, unit)
     ends = []
     for sign, q in ((-1, (1 - level) / 2), (1, (1 + level) / 2)):
-        sd = np.broadcast_to(np.sqrt(rate / gammainccinv(shape, q)), middle.shape[:-1])
+        sd = np.broadcast_to(np.sqrt(rate / special.gammainccinv(shape, q)), middle.shape[:-1])
         ends.append(np.concatenate([middle + sign * width, sd[..., None]], axis=-1))
     return ends[0], ends[1]
 
@@ -228,7 +230,7 @@ def _diagonal(scale: Floats, center: Floats, unit: Floats) -> Floats:
 
 def _sd_spread(shape: Floats) -> Floats:
     r"""Variance of :math:`\sigma` for a rate of one and a shape above one."""
-    exact = 1 / (shape - 1) - np.exp(2 * (gammaln(shape - 0.5) - gammaln(shape)))
+    exact = 1 / (shape - 1) - np.exp(2 * (special.gammaln(shape - 0.5) - special.gammaln(shape)))
     series = (0.25 + 0.46875 / shape) / shape**2
     return np.where(shape < LARGE, np.maximum(exact, 0.0), series)
 

@@ -10,12 +10,14 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from consilience import _check, _write
+from consilience._lazy import later
 from consilience.data.packed import check_file, unpack
 from consilience.errors import FormatError
-from consilience.files import bif, hugin, native, xdsl, xmlbif
 from consilience.files.draft import fault
+from consilience.files.extensions import EXTENSIONS, extension_of
 from consilience.network.network import Network
 
 __all__ = ["FORMATS", "Format", "load", "save"]
@@ -25,14 +27,25 @@ TEXT_LIMIT = 2**31  # bytes of a file after unpacking
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How the text of a file becomes a network, and back.
+    """How the text of a file becomes a network, and back: ``parse`` and ``write`` of a module.
 
     ``decode`` gives the text of the bytes, and a note if that took a guess.
     """
 
-    parse: Callable[[str, str], Network]
-    write: Callable[[Network], str]
+    module: Any
     decode: Callable[[bytes, str], tuple[str, str | None]]
+
+    @property
+    def parse(self) -> Callable[[str, str], Network]:
+        """The network of a text; the second text is the name of the file, for errors."""
+        parse: Callable[[str, str], Network] = self.module.parse
+        return parse
+
+    @property
+    def write(self) -> Callable[[Network], str]:
+        """The text of a network."""
+        write: Callable[[Network], str] = self.module.write
+        return write
 
 
 def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
@@ -112,7 +125,7 @@ def save(net: Network, path: str | os.PathLike[str]) -> None:
 
 def _format(file: Path) -> Format:
     name = file.name.lower().removesuffix(".gz")
-    extension = Path(name).suffix
+    extension = extension_of(file)
     if extension not in FORMATS:
         raise FormatError(
             f"unknown extension {extension or name!r} of {file.name!r}. Known: "
@@ -172,11 +185,9 @@ def _decode_xml(data: bytes, file: str) -> tuple[str, str | None]:
     return _decode_text(data, file, declared[1].decode() if declared else "utf-8")
 
 
+_DECODERS = {"native": _decode_json, "xmlbif": _decode_xml, "xdsl": _decode_xml}
+
 FORMATS: Mapping[str, Format] = {
-    ".json": Format(native.parse, native.write, _decode_json),
-    ".bif": Format(bif.parse, bif.write, _decode_text),
-    ".xmlbif": Format(xmlbif.parse, xmlbif.write, _decode_xml),
-    ".xml": Format(xmlbif.parse, xmlbif.write, _decode_xml),
-    ".xdsl": Format(xdsl.parse, xdsl.write, _decode_xml),
-    ".net": Format(hugin.parse, hugin.write, _decode_text),
+    extension: Format(later(f"consilience.files.{name}"), _DECODERS.get(name, _decode_text))
+    for extension, name in EXTENSIONS.items()
 }

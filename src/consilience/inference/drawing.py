@@ -6,12 +6,14 @@ They are made like those of :mod:`consilience.kernels.sampling`, the same in any
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
+from consilience._lazy import later
 from consilience._typing import Floats, Integers
 from consilience.kernels.sampling import GAMMA, MIX_1, MIX_2
 
 __all__ = ["new_key", "normals", "thresholds", "uniforms"]
+
+special = later("scipy.special")
 
 
 def new_key(rng: np.random.Generator) -> np.uint64:
@@ -34,7 +36,7 @@ def uniforms(key: np.uint64, first_row: int, n_rows: int) -> Floats:
 
 def normals(key: np.uint64, first_row: int, n_rows: int) -> Floats:
     """A standard normal number for each of the rows from ``first_row`` on."""
-    return np.asarray(ndtri(uniforms(key, first_row, n_rows)))
+    return np.asarray(special.ndtri(uniforms(key, first_row, n_rows)))
 
 
 def thresholds(rows: Floats) -> tuple[int, Integers]:

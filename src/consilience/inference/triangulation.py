@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from consilience import _check
 from consilience.errors import MemoryLimitError
+from consilience.kernels.compile import at_hand
 from consilience.kernels.ordering import FILL, WEIGHT, WEIGHTED_FILL, greedy_order
 
 __all__ = ["MORE_MEMORY", "Cost", "Held", "Triangulation", "interaction", "triangulate"]
@@ -35,6 +36,9 @@ MORE_MEMORY = "or raise memory_limit (of a query: by=cs.inference.Exact(memory_l
 """The end of what a refusal advises; a fit has the parameter itself."""
 
 LARGE = 1000.0  # cells: below it no other parent is looked for
+
+SMALL = 24
+"""Nodes up to which an order is found sooner in Python than numba is loaded."""
 
 
 class Held(NamedTuple):
@@ -162,11 +166,12 @@ def _best_order(
     adjacency = _adjacency(neighbors)
     log_sizes = np.log([float(n_states[name]) for name in names])
     group = np.array([name in last for name in names], np.int64)
+    order_of = at_hand(greedy_order, is_small=len(names) <= SMALL)
     best, least = np.zeros(0, np.int64), math.inf
     seed = 0
     while seed < next(tries for cells, tries in TRIES if least <= cells or cells == math.inf):
         for heuristic in (FILL, WEIGHTED_FILL, WEIGHT):
-            order, total = greedy_order(adjacency.copy(), log_sizes, group, heuristic, seed, least)
+            order, total = order_of(adjacency.copy(), log_sizes, group, heuristic, seed, least)
             if total < least:
                 best, least = order, total
         seed += 1

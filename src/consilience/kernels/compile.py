@@ -1,9 +1,10 @@
 """The one decorator of all compiled loops.
 
 A kernel is compiled by numba at its first call, cached on disk (without a cache where nothing is
-writable) and releases the interpreter lock, so that threads can run it side by side. Setting the
-environment variable ``CONSILIENCE_COMPILE=0`` before the first import runs the same loops in plain
-Python: slow, and good for a debugger.
+writable) and releases the interpreter lock, so that threads can run it side by side. numba itself
+is loaded then too, and not before: most of a second that a question about a small network need not
+spend. Setting the environment variable ``CONSILIENCE_COMPILE=0`` before the first import runs the
+same loops in plain Python: slow, and good for a debugger.
 """
 
 from __future__ import annotations
@@ -11,16 +12,108 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import update_wrapper, wraps
+from threading import RLock
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-__all__ = ["IS_COMPILED", "inner", "kernel"]
+__all__ = ["IS_COMPILED", "at_hand", "inner", "instruction", "kernel"]
 
 IS_COMPILED = os.environ.get("CONSILIENCE_COMPILE", "1") != "0"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_lock = RLock()
+
+
+def kernel(function: Function) -> Function:
+    """The function compiled, without the interpreter lock and without fast-math."""
+    return _later(function, _kernel)
+
+
+def inner(function: Function) -> Function:
+    """A loop that only kernels of its module call: compiled with them, without a door to Python."""
+    return _later(function, _inner)
+
+
+def instruction(make: Callable[[], Any]) -> Callable[[Function], Function]:
+    """A function that is one instruction where it is compiled: ``make`` gives it to numba."""
+    return lambda function: _later(function, lambda _: make())
+
+
+def at_hand(loop: Function, *, is_small: bool) -> Function:
+    """The loop, or, if little is to be done and numba has not made it yet, the same in Python."""
+    return cast(Function, loop.plain()) if is_small and isinstance(loop, _Later) else loop
+
+
+class _Later:
+    """A function that is handed to numba when it, or a kernel of its module, is first called.
+
+    numba looks kernels that call each other up in their module, so all of a module are made at
+    once and put there in place of these.
+    """
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[Any], Any]) -> None:
+        update_wrapper(self, function)
+        self.function, self._make = function, make
+        self._made: Any = None
+        self._plain: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._made or self._compiled())(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # what Python itself may look for says nothing of numba
+            raise AttributeError(name)
+        return getattr(self._compiled(), name)
+
+    def plain(self) -> Any:
+        """The loop in Python, with those that it calls; the compiled one if there is one."""
+        with _lock:
+            if self._made is None and self._plain is None:
+                held = dict(self.function.__globals__)
+                loops = {name: v.function for name, v in held.items() if isinstance(v, _Later)}
+                held |= {name: FunctionType(one.__code__, held) for name, one in loops.items()}
+                self._plain = _interpreted(held[self.function.__name__])
+            return self._made or self._plain
+
+    def made(self) -> Any:
+        """What numba makes of the function alone."""
+        if self._made is None:
+            self._made = self._make(self.function)
+        return self._made
+
+    def _compiled(self) -> Any:
+        with _lock:
+            held = self.function.__globals__
+            for name, value in list(held.items()):
+                if isinstance(value, _Later):
+                    held[name] = value.made()
+            return self.made()
+
+
+def _later(function: Function, make: Callable[[Any], Any]) -> Function:
+    later = _Later(function, make) if IS_COMPILED else _interpreted(function)
+    return cast(Function, later)
+
+
+def _kernel(function: Callable[..., Any]) -> Any:
+    import numba
+
+    from consilience.kernels.cache import KernelCache
+
+    compiled = numba.njit(nogil=True)(function)
+    with suppress(RuntimeError):  # numba found no folder that it may write its cache to
+        compiled._cache = KernelCache(function)  # noqa: SLF001 - as njit(cache=True) does
+    return compiled
+
+
+def _inner(function: Callable[..., Any]) -> Any:
+    import numba
+
+    return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,27 +123,3 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments)
 
     return quiet
-
-
-def kernel(function: Function) -> Function:
-    """The function compiled, without the interpreter lock and without fast-math."""
-    if not IS_COMPILED:
-        return cast(Function, _interpreted(function))
-    import numba
-
-    from consilience.kernels.cache import KernelCache
-
-    compiled = numba.njit(nogil=True)(function)
-    with suppress(RuntimeError):  # numba found no folder that it may write its cache to
-        compiled._cache = KernelCache(function)  # noqa: SLF001 - as njit(cache=True) does
-    return cast(Function, compiled)
-
-
-def inner(function: Function) -> Function:
-    """A loop that only kernels of its module call: compiled with them, without a door to Python."""
-    if not IS_COMPILED:
-        return cast(Function, _interpreted(function))
-    import numba
-
-    plain = numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    return cast(Function, plain(function))

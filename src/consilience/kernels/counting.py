@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Bools, Codes, Integers, Words
-from consilience.kernels.compile import IS_COMPILED, inner, kernel
+from consilience.kernels.compile import inner, instruction, kernel
 
 __all__ = [
     "BLOCK",
@@ -44,19 +44,21 @@ SPARSE = BLOCK // 4
 STRIDE = 256
 """Codes of a bundle of columns are below this."""
 
-if IS_COMPILED:
+
+def _set_bits() -> Any:
     from numba.core import types
     from numba.extending import intrinsic
 
-    def _set_bits(_: Any, word: Any) -> Any:
+    def set_bits(_: Any, word: Any) -> Any:
         return types.int64(types.uint64), lambda _c, builder, _s, args: builder.ctpop(args[0])
 
-    popcount = intrinsic(_set_bits)
-else:
+    return intrinsic(set_bits)
 
-    def popcount(word: Any) -> int:
-        """Number of set bits."""
-        return int(word).bit_count()
+
+@instruction(_set_bits)
+def popcount(word: Any) -> int:
+    """Number of set bits."""
+    return int(word).bit_count()
 
 
 @kernel

@@ -17,11 +17,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
+from consilience._lazy import later
 from consilience._typing import Floats
 
 __all__ = ["box_probability"]
+
+special = later("scipy.special")
 
 FAR = 38.0  # standard deviations beyond which a normal density is no float
 PANELS, NODES = 60, 16
@@ -67,10 +69,13 @@ def _joined(a: Floats, b: Floats, covariance: Floats) -> float:
         if root[i, i] == 0:
             total *= (a[i] <= shift) & (shift <= b[i])
             continue
-        below, above = ndtr((a[i] - shift) / root[i, i]), ndtr((b[i] - shift) / root[i, i])
+        below, above = (
+            special.ndtr((a[i] - shift) / root[i, i]),
+            special.ndtr((b[i] - shift) / root[i, i]),
+        )
         total *= above - below
         inside = np.clip(below + points[:, i] * (above - below), 1e-300, 1 - 1e-16)
-        y[:, i] = ndtri(inside)
+        y[:, i] = special.ndtri(inside)
     return float(total.mean())
 
 
@@ -117,7 +122,7 @@ def _share(a: Floats, b: Floats, sd: float) -> Floats:
         return ((a <= 0) & (b >= 0)).astype(float)
     is_high = a > 0  # both bounds mirrored, so that small tails are not lost in 1 - 1
     lower, upper = np.where(is_high, -b, a), np.where(is_high, -a, b)
-    return np.asarray(ndtr(upper / sd) - ndtr(lower / sd))
+    return np.asarray(special.ndtr(upper / sd) - special.ndtr(lower / sd))
 
 
 def _primes(n: int) -> Floats:

@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from consilience import _check, _freeze
+from consilience._lazy import later
 from consilience._typing import Bools, Floats, Seed
 from consilience.errors import InputError
 from consilience.network.box import box_probability
 
 __all__ = ["Mixture"]
+
+special = later("scipy.special")
 
 HALVINGS = 200  # of an interval; away from zero a float has no more
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
@@ -245,7 +247,7 @@ class Mixture:
         is_spread = variances > 0
         z = (x - means[is_spread]) / np.sqrt(variances[is_spread])
         points = self.weights[~is_spread & (means <= x)]
-        return float(self.weights[is_spread] @ ndtr(z) + points.sum())
+        return float(self.weights[is_spread] @ special.ndtr(z) + points.sum())
 
     def _mass_at(self, x: float) -> float:
         is_here = (self.covariances[:, 0, 0] == 0) & (self.means[:, 0] == x)

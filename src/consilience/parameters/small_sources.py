@@ -28,13 +28,15 @@ which favors the base, so it has half a vote.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import psi
 
+from consilience._lazy import later
 from consilience._typing import Floats
 from consilience.kernels.chain import settle
 from consilience.parameters.backoff import Way
 
 __all__ = ["gain_of_pooling", "guesses", "own_shares"]
+
+special = later("scipy.special")
 
 
 def own_shares(rows: Floats, n_sources: int) -> Floats:
@@ -64,7 +66,7 @@ def gain_of_pooling(rows: Floats, way: Way, s: Floats, *, n_rounds: int, toleran
     n = rows.reshape(n_sources, -1, r)
     above, strength = _above(way, s, mean)
     c = s[-1] * weight[way.start[-2] :].reshape(*n.shape[:2], 1) * mean[way.unseen]
-    tables = np.where(n > 0, c * (psi(c + n) - psi(c)), 0.0)
+    tables = np.where(n > 0, c * (special.psi(c + n) - special.psi(c)), 0.0)
     left = np.maximum(customers[way.unseen] - tables, 0.0)
     size = strength * weight[way.unseen, None] if len(s) > 2 else strength
     base = (left + size * above) / (left.sum(axis=2, keepdims=True) + size)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln
 
 from consilience import _check
+from consilience._lazy import later
 from consilience._typing import Floats
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
     "nodes",
     "size",
 ]
+
+special = later("scipy.special")
 
 NEGLIGIBLE = 32.0  # nats below the largest value of an integrand: a share of 1e-14
 N_COARSE = 13
@@ -115,7 +117,7 @@ def nodes(
     u, step = np.linspace(low, high, n_nodes, retstep=True)
     log_weights = _log_density(prior, u) + math.log(step)
     if low == least:  # what lies below counts as s = exp(least)
-        below = max(float(gammainc(prior.shape, prior.rate * math.exp(low))), 1e-300)
+        below = max(float(special.gammainc(prior.shape, prior.rate * math.exp(low))), 1e-300)
         log_weights[0] = np.logaddexp(log_weights[0] - math.log(2.0), math.log(below))
     return np.exp(u), log_weights
 
@@ -123,12 +125,12 @@ def nodes(
 def _ends(prior: Gamma, n_free: int) -> tuple[float, float]:
     """Where log s may lie under any posterior: below 1e-3 the evidence falls no more with s."""
     share = math.exp(-NEGLIGIBLE)
-    least = max(float(gammaincinv(prior.shape, share)), 1e-300)
-    most = max(float(gammainccinv(prior.shape + n_free, share)), 1e-300)
+    least = max(float(special.gammaincinv(prior.shape, share)), 1e-300)
+    most = max(float(special.gammainccinv(prior.shape + n_free, share)), 1e-300)
     low = min(math.log(least) - math.log(prior.rate), math.log(1e-3) - NEGLIGIBLE / prior.shape)
     return low, math.log(most) - math.log(prior.rate)
 
 
 def _log_density(prior: Gamma, u: Floats) -> Floats:
     scaled = math.log(prior.rate) + u
-    return np.asarray(prior.shape * scaled - np.exp(scaled) - gammaln(prior.shape))
+    return np.asarray(prior.shape * scaled - np.exp(scaled) - special.gammaln(prior.shape))
