@@ -35,6 +35,7 @@ __all__ = [
     "cut",
     "discretize",
     "interval_labels",
+    "numbers_of",
 ]
 
 _ONLY_STATE = "any"
@@ -272,7 +273,7 @@ def cut(values: Floats, cuts: Sequence[float]) -> Codes:
 
 
 def _discretized(table: Table, name: str, choice: Discretizer, *, target: Codes | None) -> Table:
-    values = _numbers(table, name)
+    values = numbers_of(table, name)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
     known = ~np.isnan(values) & (weights > 0)
     points = choice.cut_points(
@@ -289,7 +290,8 @@ def _discretized(table: Table, name: str, choice: Discretizer, *, target: Codes 
     )
 
 
-def _numbers(table: Table, name: str) -> Floats:
+def numbers_of(table: Table, name: str) -> Floats:
+    """The numbers of a column that is continuous or has numbers for states; NaN where missing."""
     variable, column = table.variables[name], table.columns[name]
     if variable.is_continuous:
         return column

@@ -14,6 +14,9 @@ are too narrow. *Proper* imputations draw the parameters too,
 
 which is what an :class:`Augmentation` in place of the network does.
 
+Of a column that the network has cut into intervals the table may hold the numbers. They stay, and a
+gap gets a number of the interval that was found (:mod:`consilience.incomplete.cut_numbers`).
+
 References
 ----------
 D. Rubin (1987). Multiple Imputation for Nonresponse in Surveys, chapter 4.
@@ -21,7 +24,7 @@ D. Rubin (1987). Multiple Imputation for Nonresponse in Surveys, chapter 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +32,10 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Bools, Column, Seed
 from consilience.data.table import Table, code_type
-from consilience.data.variable import Schema
+from consilience.data.variable import Schema, Variable
 from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.incomplete.augmentation import Augmentation
+from consilience.incomplete.cut_numbers import fill_numbers, recorded_numbers
 from consilience.inference.completion import completed
 from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import Network
@@ -139,14 +143,14 @@ def impute(
         )
     limit = exact_of(by).memory_limit
     rng = None if draws is None else _check.generator(seed)
-    filled = [_filled(net, table, _completed(one, table, rng, limit)) for one in networks]
+    filled = [_filled(net, table, _completed(one, table, rng, limit), rng) for one in networks]
     n_missing = {name: int(_is_missing(table, name).sum()) for name in table.variables}
-    added = {name: table.n_rows for name in _nodes(net, table) if name not in n_missing}
+    nodes = _nodes(net, table)
     return Imputation(
         tuple(filled),
-        {**{name: n for name, n in n_missing.items() if name in net.variables}, **added},
-        {name: n for name, n in n_missing.items() if name not in net.variables},
-        notes,
+        {name: n_missing.get(name, table.n_rows) for name in sorted(nodes, key=_place(table))},
+        {name: n for name, n in n_missing.items() if name not in nodes},
+        (*notes, *_note_on_numbers(net, table, rng)),
     )
 
 
@@ -190,11 +194,26 @@ def _nodes(net: Network, table: Table) -> list[str]:
     return [name for name in net.variables if name not in (net.source, table.source)]
 
 
-def _filled(net: Network, table: Table, found: Mapping[str, Column]) -> Table:
-    """The table with the gaps of its columns filled from these, in the network's states."""
+def _place(table: Table) -> Callable[[str], int]:
+    """The place of a column in the table; new ones come last."""
+    places = {name: place for place, name in enumerate(table.variables)}
+    return lambda name: places.get(name, len(places))
+
+
+def _filled(
+    net: Network, table: Table, found: Mapping[str, Column], rng: np.random.Generator | None
+) -> Table:
+    """The table with the gaps of its columns filled from these, in the network's states.
+
+    Numbers of a column that the network has cut stay numbers.
+    """
     variables, columns = dict(table.variables), dict(table.columns)
     for name in _nodes(net, table):
         node = net.variables[name]
+        if (numbers := recorded_numbers(table, node)) is not None:
+            columns[name] = fill_numbers(numbers, found[name], node, rng)
+            variables[name] = Variable(name)
+            continue
         if name in columns and variables[name].states == node.states:
             columns[name] = np.where(_is_missing(table, name), found[name], columns[name])
         else:  # a new column, or one whose states are a part of the network's
@@ -204,6 +223,25 @@ def _filled(net: Network, table: Table, found: Mapping[str, Column]) -> Table:
     origins = {**table.origins, **{n: "filled in" for n in columns if n not in table.columns}}
     schema = Schema(variables, table.schema.source)
     return Table(schema, columns, table.source_codes, table.weights, origins)
+
+
+def _note_on_numbers(
+    net: Network, table: Table, rng: np.random.Generator | None
+) -> tuple[str, ...]:
+    """What was done about gaps among numbers that the network has cut."""
+    nodes = [net.variables[name] for name in _nodes(net, table) if name in table.variables]
+    cut = [
+        node.name
+        for node in nodes
+        if recorded_numbers(table, node) is not None and _is_missing(table, node.name).any()
+    ]
+    if not cut:
+        return ()
+    how = "the middle one" if rng is None else "one drawn at random"
+    return (
+        f"The network has cut {_check.listed(cut)} into intervals; a gap there has a number that "
+        f"the table records in the interval found: {how}.",
+    )
 
 
 def _is_missing(table: Table, name: str) -> Bools:
