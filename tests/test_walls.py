@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -84,6 +86,7 @@ ONE_LINE_METHODS = {
         "sample",
         "do",
         "cost",
+        "describe",
         "_repr_html_",
     ),
 }
@@ -215,3 +218,46 @@ def test_a_file_name_stands_in_one_room():
         if room not in REPEATING and path.name not in BY_ROOM | {"__init__.py"}:
             rooms.setdefault(path.name, set()).add(room)
     assert {name: found for name, found in rooms.items() if len(found) > 1} == {}
+
+
+FACES = {"consilience.demo"}
+"""Beside the public names, what the command line may call: the example that comes with them."""
+
+
+def files_of_the_command_line() -> list[Path]:
+    return sorted((ROOT / "cli").glob("*.py"))
+
+
+def imported_names(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
+    """Modules of the package that are imported when the code runs, and the names from them."""
+    for node in ast.walk(Running().visit(tree)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("path", files_of_the_command_line(), ids=lambda path: path.name)
+def test_the_command_line_imports_public_names_only(path):
+    for module, name in imported_names(tree_of(path)):
+        if module.split(".")[0] != ROOT.name or module.startswith("consilience.cli"):
+            continue
+        if name is None:
+            assert module == ROOT.name
+        elif module in FACES:
+            assert name in import_module(module).__all__
+        else:
+            assert (module, name) in {(ROOT.name, public) for public in consilience.__all__}
+
+
+@pytest.mark.parametrize("path", files_of_the_command_line(), ids=lambda path: path.name)
+def test_the_command_line_uses_public_names_only(path):
+    for node in ast.walk(Running().visit(tree_of(path))):
+        if not isinstance(node, ast.Attribute):
+            continue
+        *inner, name = ast.unparse(node).split(".")
+        if inner == ["cs"]:
+            assert name in consilience.__all__
+        elif len(inner) == 2 and inner[0] == "cs" and inner[1] in consilience.__all__:
+            space = getattr(consilience, inner[1])
+            assert not isinstance(space, ModuleType) or name in space.__all__

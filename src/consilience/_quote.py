@@ -13,12 +13,12 @@ has one node, and ``--given '"a=b"=yes'`` speaks of the node ``a=b``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from consilience.errors import InputError
 
-__all__ = ["Part", "parts_between", "quoted", "split_names"]
+__all__ = ["Part", "name_before", "parts_between", "quoted", "split_names"]
 
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 _QUOTE_BEGINS = re.compile(r'\s*"')
@@ -40,27 +40,17 @@ def parts_between(text: str, signs: Sequence[str]) -> list[Part]:
     >>> [part.name for part in parts_between('"a|b" | c', ["|"])]
     ['a|b', 'c']
     """
-    sign = re.compile("|".join(map(re.escape, signs)))
-    parts, i = [], 0
-    while True:
-        found = _QUOTED.match(text, i)
-        if found is None and _QUOTE_BEGINS.match(text, i):
-            raise InputError(f"{text!r}: a double quote is open at the end.", text=text)
-        after = sign.search(text, i if found is None else found.end())
-        end = len(text) if after is None else after.start()
-        if found is not None and found.end() != end:
-            raise InputError(
-                f"{text!r}: after a name in quotes stands {text[found.end() : end]!r}. Put the "
-                "whole name in quotes, and write a double quote in it twice.",
-                text=text,
-            )
-        plain = text[i:end]
-        name = plain.strip() if found is None else found[1].replace('""', '"')
-        start = i + len(plain) - len(plain.lstrip())
-        parts.append(Part(name, found is not None, start, after[0] if after else "", end))
-        if after is None:
-            return parts
-        i = after.end()
+    return list(_parts(text, signs))
+
+
+def name_before(text: str, sign: str) -> tuple[str, str]:
+    """The name before the first sign, and what stands after it, as it is.
+
+    >>> name_before('"a=b"=c=d', "=")
+    ('a=b', 'c=d')
+    """
+    first = next(_parts(text, [sign]))
+    return first.name, text[first.end + len(sign) :]
 
 
 def split_names(text: str, sign: str) -> list[str]:
@@ -83,3 +73,27 @@ def quoted(name: str, signs: Sequence[str]) -> str:
         return name
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
+
+
+def _parts(text: str, signs: Sequence[str]) -> Iterator[Part]:
+    sign = re.compile("|".join(map(re.escape, signs)))
+    i = 0
+    while True:
+        found = _QUOTED.match(text, i)
+        if found is None and _QUOTE_BEGINS.match(text, i):
+            raise InputError(f"{text!r}: a double quote is open at the end.", text=text)
+        after = sign.search(text, i if found is None else found.end())
+        end = len(text) if after is None else after.start()
+        if found is not None and found.end() != end:
+            raise InputError(
+                f"{text!r}: after a name in quotes stands {text[found.end() : end]!r}. Put the "
+                "whole name in quotes, and write a double quote in it twice.",
+                text=text,
+            )
+        plain = text[i:end]
+        name = plain.strip() if found is None else found[1].replace('""', '"')
+        start = i + len(plain) - len(plain.lstrip())
+        yield Part(name, found is not None, start, after[0] if after else "", end)
+        if after is None:
+            return
+        i = after.end()

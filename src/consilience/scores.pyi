@@ -22,6 +22,7 @@ from consilience.structure.scores.likelihood import (
     BIC as BIC,
     EBIC as EBIC,
     LogLikelihood as LogLikelihood,
+    criterion as criterion,
 )
 from consilience.structure.scores.nml import (
     FNML as FNML,

@@ -41,3 +41,6 @@ from consilience.structure.searches.tan_search import (
 from consilience.structure.searches.task import (
     SearchResult as SearchResult,
 )
+from consilience.structure.tan import (
+    tree_notes as tree_notes,
+)

@@ -28,7 +28,7 @@ def passed(*arguments: object) -> str:
 def refused(*arguments: object) -> str:
     """The one line of an error."""
     result = run(*arguments)
-    assert result.exit_code == 2
+    assert result.exit_code == 1, result.output
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
     return result.stderr

@@ -190,7 +190,7 @@ def test_predictions_are_printed_and_what_is_said_about_them_goes_elsewhere(mode
     assert result.exit_code == 0
     assert result.stdout.splitlines()[:2] == ["predicted,P(yes),P(no)", "yes,1,0"]
     assert len(table_of(result.stdout)) == 2
-    assert "no values of  hospital (summed out)" in result.stderr
+    assert "no column 'hospital': the source was summed out" in result.stderr
     assert "target known  1 rows" in result.stderr
 
 
@@ -286,7 +286,9 @@ def test_a_hospital_never_seen_is_summed_out_and_named(model, tmp_path, column):
     unknown, south, *_ = table_of(result.stdout)
     assert float(unknown["P(yes)"]) == pytest.approx(0.25)
     assert float(south["P(yes)"]) == pytest.approx(3 / 7)
-    assert "new sources  kabul (1 row), lima (2 rows): summed out" in result.stderr
+    assert (
+        "sources  kabul (1 row), lima (2 rows): not known to the model, summed out" in result.stderr
+    )
     if column == "hospital":
         assert run("predict", model, rows, "--target", "smoke").output == result.output
 
@@ -302,7 +304,7 @@ def test_a_hospital_never_seen_is_the_new_source_of_a_hierarchical_model(tmp_pat
     expected = net.query("b", given={"hospital": "new_source", "a": "x"})["x"]
     assert float(new["P(x)"]) == pytest.approx(expected)
     assert float(gap["P(x)"]) == pytest.approx(net.query("b", given={"a": "x"})["x"])
-    assert "new sources   kabul (1 row): taken as 'new_source'" in result.stderr
+    assert "kabul (1 row): not known to the model, taken as 'new_source'" in result.stderr
     strange = write(tmp_path, "strange.csv", "hospital,a\nkabul,z\n")
     assert "the state 'z' is not in the schema" in refused(
         "predict", tmp_path / "m.json", strange, "--target", "b"
@@ -323,7 +325,8 @@ def test_a_source_that_cannot_be_used_is_refused(model, odd, tmp_path):
 
 def test_bad_targets_and_outputs_are_refused_before_anything_is_read(model, tmp_path):
     none = tmp_path / "none.csv"
-    assert "unknown node 'smok'" in refused("predict", model, none, "--target", "smok")
+    rows = write(tmp_path, "rows.csv", "no,node\n1,2\n")
+    assert "unknown node 'smok'" in refused("predict", model, rows, "--target", "smok")
     text = refused("predict", none, none, "--target", "x", "-o", tmp_path / "out.xlsx")
     assert "rows cannot be written to 'out.xlsx'" in text
 

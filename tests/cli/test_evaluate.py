@@ -168,7 +168,7 @@ def test_graphs_are_learned_from_each_training_set_gaps_or_not(rows):
 
 
 def test_mistakes_are_one_line(rows, tmp_path):
-    assert "unknown column 'ill'" in refused("evaluate", rows, "--target", "ill")
+    assert "there is no column 'ill'" in refused("evaluate", rows, "--target", "ill")
     assert "--structure 'forest' is not a file" in refused(*evaluate(rows, "--structure", "forest"))
     assert "unknown state 'maybe'" in refused(*evaluate(rows, "--positive", "maybe"))
     several = ("--target", "age", "--measure", "f1")

@@ -46,7 +46,7 @@ def test_filled_rows_are_printed_and_the_facts_go_elsewhere(model, tmp_path):
 
 def test_another_name_of_the_source_column(model, tmp_path):
     rows = write(tmp_path, "rows.csv", ROWS.replace("place", "town"))
-    assert passed("impute", model, rows, "--source", "town").startswith("place,cold,cough\n")
+    assert passed("impute", model, rows, "--source", "town").startswith("town,cold,cough\n")
 
 
 def test_a_seed_without_draws_and_an_unknown_state_are_refused(model, tmp_path):
@@ -82,7 +82,7 @@ def test_sources_that_are_not_recorded_or_not_known_are_told(model, tmp_path):
     rows = write(tmp_path, "rows.csv", "cold,cough\nyes,\n")
     assert "summed out" in passed("impute", model, rows, "-o", tmp_path / "one.csv")
     rows = write(tmp_path, "more.csv", "place,cold,cough\nparis,yes,\n")
-    assert "paris: not known" in passed("impute", model, rows, "-o", tmp_path / "two.csv")
+    assert "paris (1 row): not known" in passed("impute", model, rows, "-o", tmp_path / "two.csv")
 
 
 def test_advice_is_given_in_options(tmp_path):

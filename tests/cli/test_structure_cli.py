@@ -181,7 +181,10 @@ def test_an_interrupt_keeps_the_best_graph_and_says_so(rows, tmp_path, monkeypat
 
     monkeypatch.setattr(cs.HillClimb, "_climb_repeatedly", interrupt)
     out = tmp_path / "m.json"
-    text = passed("learn", rows, "--structure", "hc", "--require", "rain:wet", "-o", out)
+    result = run("learn", rows, "--structure", "hc", "--require", "rain:wet", "-o", out)
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted: the best graph so far is written\n"
+    text = result.stdout
     assert "stopped by  interrupt" in text
     assert "note: The search was interrupted; the graph is the best one so far." in text
     assert cs.load(out).dag.arcs == (("rain", "wet"),)

@@ -12,6 +12,10 @@ from consilience.classify.evaluation import (
 from consilience.classify.measures import (
     evaluate_network as evaluate_network,
 )
+from consilience.classify.printed_tables import (
+    tables_of as tables_of,
+    title_of as title_of,
+)
 from consilience.classify.results import (
     CrossEvaluation as CrossEvaluation,
 )

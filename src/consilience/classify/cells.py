@@ -15,7 +15,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from types import (
     BuiltinFunctionType,
@@ -32,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience import _freeze, _write
+from consilience import __version__, _freeze, _write
 from consilience._typing import Column
 from consilience.classify.evaluation import CalibrationCurve
 from consilience.data.table import Table
@@ -178,7 +177,7 @@ class CellFile:
 
 def digest(**parts: Any) -> str:
     """A digest of plain data by name."""
-    text = json.dumps({"version": version("consilience"), **parts}, sort_keys=True)
+    text = json.dumps({"version": __version__, **parts}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from consilience.classify.results import MEASURES, CrossEvaluation
 
-__all__ = ["Grid", "curve_table", "detail_table", "means_table", "text_of", "title_of"]
+__all__ = ["Grid", "curve_table", "detail_table", "means_table", "tables_of", "text_of", "title_of"]
 
 Grid: TypeAlias = tuple[list[str], list[list[str]]]
 """Headings, and rows of cells; the first two columns are the contestant."""
@@ -77,16 +77,19 @@ def curve_table(evaluation: CrossEvaluation, measure: str) -> Grid:
 def text_of(evaluation: CrossEvaluation) -> str:
     """All tables as plain text."""
     blocks = [title_of(evaluation)]
-    if not evaluation.cells:
-        return blocks[0]
-    if evaluation.by_size:
-        for measure in ("accuracy", DETAILED):
-            blocks.append(f"{MEASURES[measure]} by rows to learn from\n")
-            blocks[-1] += _aligned(curve_table(evaluation, measure))
-    else:
-        blocks.append(_aligned(means_table(evaluation)))
-        blocks.append(_aligned(detail_table(evaluation, DETAILED)))
+    for title, grid in tables_of(evaluation) if evaluation.cells else ():
+        blocks.append(f"{title}\n{_aligned(grid)}" if title else _aligned(grid))
     return "\n\n".join(blocks)
+
+
+def tables_of(evaluation: CrossEvaluation, measure: str = DETAILED) -> list[tuple[str, Grid]]:
+    """All tables with their titles, which may be empty; one measure is told in detail."""
+    if evaluation.by_size:
+        return [
+            (f"{MEASURES[name]} by rows to learn from", curve_table(evaluation, name))
+            for name in dict.fromkeys(("accuracy", measure))
+        ]
+    return [("", means_table(evaluation)), ("", detail_table(evaluation, measure))]
 
 
 def _aligned(grid: Grid) -> str:

@@ -27,13 +27,12 @@ QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 def print_belief(belief: Belief) -> None:
     """Print a belief of any kind as tables."""
-    from consilience.network.factor import Factor
-    from consilience.network.mixture import Mixture
+    import consilience as cs
 
     console = screen()
-    if isinstance(belief, Factor):
+    if isinstance(belief, cs.Factor):
         _print_states(console, belief)
-    elif isinstance(belief, Mixture):
+    elif isinstance(belief, cs.Mixture):
         _print_numbers(console, belief)
     else:
         _print_both(console, belief)
@@ -41,12 +40,11 @@ def print_belief(belief: Belief) -> None:
 
 def plain_belief(belief: Belief) -> dict[str, Any]:
     """A belief of any kind as lists and numbers."""
-    from consilience.network.factor import Factor
-    from consilience.network.mixture import Mixture
+    import consilience as cs
 
-    if isinstance(belief, Factor):
+    if isinstance(belief, cs.Factor):
         return {"query": list(belief.names), "probabilities": _plain_states(belief)}
-    if isinstance(belief, Mixture):
+    if isinstance(belief, cs.Mixture):
         return {"query": list(belief.names), **_plain_numbers(belief)}
     states = _plain_states(belief.discrete)
     for entry, (_, mixture) in zip(states, _parts(belief), strict=True):

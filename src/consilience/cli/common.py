@@ -1,13 +1,18 @@
 """What the commands share: how they fail, their options, and where they print.
 
-A mistake ends in one line on the error stream and exit code 2, an interrupt with code 130; anything
-else is a bug and shows its traceback.
+====  ==========================================================================================
+0     done
+1     a mistake in what is read, or a file that is not there or cannot be written: one line says so
+2     a command that is used wrongly: an unknown option, options that do not go together
+130   interrupted, also if the best graph so far was written
+====  ==========================================================================================
+
+Anything else is a bug and shows its traceback.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from consilience import _write
+from consilience import ConsilienceError
 from consilience.cli.terminal import echo, on_one_line
-from consilience.errors import ConsilienceError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,13 +31,9 @@ if TYPE_CHECKING:
     import consilience as cs
 
 __all__ = [
+    "INTERRUPTED",
     "Refusal",
-    "as_options",
-    "check_columns",
-    "check_model_path",
     "data_argument",
-    "given_of",
-    "given_option",
     "grid_of",
     "listed",
     "markers",
@@ -48,11 +48,14 @@ __all__ = [
     "screen",
     "source_column_option",
     "source_node_option",
+    "source_of_file",
     "spoken",
     "weight_option",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+INTERRUPTED = 130
 
 PLAIN_WIDTH = 100  # columns of output that does not go to a terminal
 N_NAMES = 8
@@ -61,9 +64,9 @@ DPI = 150
 
 
 class Refusal(click.ClickException):
-    """One line on the error stream, exit code 2."""
+    """One line on the error stream, exit code 1."""
 
-    exit_code = 2
+    exit_code = 1
 
     def show(self, file: Any = None) -> None:
         """Print the line."""
@@ -78,6 +81,8 @@ def spoken(command: Command) -> Command:
         try:
             return command(*args, **choices)
         except ConsilienceError as problem:
+            from consilience.cli.advice import as_options
+
             raise Refusal(as_options(str(problem))) from problem
         except OSError as problem:
             if problem.filename is None:  # a closed pipe, which click knows how to treat
@@ -85,41 +90,9 @@ def spoken(command: Command) -> Command:
             raise Refusal(f"{problem.strerror}: {str(problem.filename)!r}.") from problem
         except KeyboardInterrupt:
             echo("interrupted", err=True)
-            sys.exit(130)
+            sys.exit(INTERRUPTED)
 
     return wrapped  # type: ignore[return-value]
-
-
-AS_OPTIONS = {
-    "gaps=cs.AvailableCases()": "--gaps available",
-    "gaps=cs.EM()": "--gaps em",
-    "cs.gaps.VariationalBayes()": "--gaps vb",
-    "cs.scores.PNAL()": "--score pnal",
-    "cs.scores.NAL()": "--score nal",
-    "cs.scores.BySource(cs.BIC())": "--score by-source:bic",
-    "cs.BIC()": "--score bic",
-    "cs.BDeu()": "--score bdeu",
-    "cs.AIC()": "--score aic",
-    "cs.scores.EBIC(n_variables)": "--score ebic",
-    "logistic=True": "--logistic",
-    "table.pooled()": "rows that name none",
-    "discretize=": "--discretize",
-    "(net.sample), or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": (
-        "(consilience sample)"
-    ),
-    ", or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": "",
-    ", or raise memory_limit": "",
-    " Raise memory_limit, or use": " Use",
-    " Raise memory_limit.": " Use fewer parents or states.",
-}
-"""What the library advises in Python, and how it is said here."""
-
-
-def as_options(message: str) -> str:
-    """What the library says, with its advice in options."""
-    for python, option in AS_OPTIONS.items():
-        message = message.replace(python, option)
-    return message
 
 
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
@@ -147,53 +120,6 @@ missing_option = click.option(
     help="Text that stands for a missing value, instead of '?'; repeatable. An empty field is "
     "always missing.",
 )
-given_option = click.option(
-    "--given",
-    multiple=True,
-    metavar="NODE=STATE",
-    help="What is known; repeatable. NODE=A|B, or the same node again, means one of these states. "
-    "Of a continuous node it is a number.",
-)
-
-
-def given_of(net: cs.Network, texts: Iterable[str]) -> dict[str, list[str] | float]:
-    """What ``--given`` says by node: the states it leaves open, or the number.
-
-    What stands after the first ``=`` is a state of the node if the node has it; otherwise it is
-    split at ``|``. A node that is given again may have those states too. Of a continuous node it is
-    a number.
-    """
-    from consilience import _check
-
-    states: dict[str, list[str]] = {}
-    numbers: dict[str, float] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise click.UsageError(f"--given {text!r}: expected NODE=STATE.")
-        _check.known("node", [name], net.variables)
-        variable = net.variables[name]
-        if variable.is_continuous:
-            if name in numbers:
-                raise Refusal(f"--given {text!r}: {name!r} is continuous and was given before.")
-            numbers[name] = _number(name, value, text)
-        else:
-            known = variable.discrete_states
-            named = [value] if value in known else value.split("|")
-            states.setdefault(name, []).extend(known[variable.code(state)] for state in named)
-    return {**states, **numbers}
-
-
-def _number(name: str, value: str, text: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise Refusal(
-            f"--given {text!r}: {name!r} is continuous; a number is wanted, such as {name}=1.5."
-        )
-    return number
 
 
 def parts(paths: Sequence[str], source: str | None) -> Any:
@@ -204,9 +130,7 @@ def parts(paths: Sequence[str], source: str | None) -> Any:
         return list(paths)
     by_source: dict[str, str] = {}
     for path in paths:
-        name = Path(path).name
-        for extension in (".gz", ".csv", ".parquet"):
-            name = name.removesuffix(extension)
+        name = source_of_file(path)
         if name in by_source:
             raise Refusal(
                 f"two files would be the source {name!r}: {by_source[name]!r} and {path!r}. "
@@ -216,46 +140,17 @@ def parts(paths: Sequence[str], source: str | None) -> Any:
     return by_source
 
 
-def check_columns(
-    net: cs.Network, paths: Sequence[str], not_needed: Sequence[str | None], *, partial: bool
-) -> None:
-    """Refuse a file that lacks the column of a node, unless that is said to be right.
-
-    Columns that are not needed may lack, but not be misspelt.
-    """
-    from consilience.data.paths import column_names
-    from consilience.data.spelling import misspelt
-
-    for path in () if partial else paths:
-        names = column_names(Path(path))
-        others = [name for name in names if name not in (*net.variables, *not_needed)]
-        absent = [name for name in net.variables if name not in (*names, net.source)]
-        lacking = [n for n in absent if n not in not_needed or misspelt(n, others) is not None]
-        if lacking:
-            near = misspelt(lacking[0], others)
-            hint = "" if near is None else f" Is it {near!r}?"
-            rest = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-            raise Refusal(
-                f"{path} has no column {lacking[0]!r}{rest}, which is a node of the model.{hint} "
-                "If it was not recorded, say so with --partial."
-            )
+def source_of_file(path: str) -> str:
+    """The source that a file is named after."""
+    name = Path(path).name
+    for extension in (".gz", ".csv", ".tsv", ".parquet"):
+        name = name.removesuffix(extension)
+    return name
 
 
 def markers(missing: tuple[str, ...]) -> tuple[str, ...]:
     """The texts that stand for a missing value."""
     return ("", *missing) if missing else ("", "?")
-
-
-def check_model_path(path: Path) -> None:
-    """Refuse a file whose extension does not say how a model is written."""
-    from consilience import _check
-    from consilience.files.registry import FORMATS
-
-    if Path(path.name.lower().removesuffix(".gz")).suffix not in FORMATS:
-        raise Refusal(
-            f"a model cannot be written to {path.name!r}. Known extensions: "
-            f"{_check.listed(FORMATS)}, each also with '.gz'."
-        )
 
 
 def model_of(text: str, name: str, others: str = "") -> cs.DAG | cs.Network:
@@ -312,8 +207,10 @@ def print_notes(notes: Sequence[str]) -> None:
 
 def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of what ``cs.plot`` gives."""
+    import consilience as cs
+
     first = axes.flat[0] if hasattr(axes, "flat") else axes
-    with _write.written(path) as stream:
+    with cs.files.written(path) as stream:
         first.figure.savefig(stream, format=path.suffix[1:].lower(), dpi=DPI)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from consilience import _write
 from consilience.cli.common import (
     markers,
     missing_option,
@@ -20,7 +19,7 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.scores import score_of, score_option
 from consilience.cli.terminal import echo
 
@@ -80,6 +79,7 @@ def compare(
     if not data and (score is not None or ess is not None):
         raise click.UsageError("a score needs rows: name their file after the two graphs.")
     check_outputs([svg], [model, other, *data], force=force)
+    check_inputs(data)
     sides = _side(model), _side(other)
     learned, true = sides
     table = _read(sides, data, source, weight, missing) if data else None
@@ -104,7 +104,7 @@ def compare(
         picture = cs.svg(
             cs.compare_graphs(learned.dag, true.dag), names=titles if is_told_apart else names
         )
-        _write.write_text(picture, svg)
+        cs.files.write_text(picture, svg)
         echo(f"\npicture written to {svg}")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from consilience.cli.common import check_model_path, print_notes, source_node_option, spoken
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.common import print_notes, source_node_option, spoken
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.terminal import echo
 
 __all__ = ["convert"]
@@ -32,8 +32,9 @@ def convert(model: str, output: Path, source: str | None, force: bool) -> None:
     """
     import consilience as cs
 
-    check_model_path(output)
+    cs.files.check_model_path(output)
     check_outputs([output], [model], force=force)
+    check_inputs([model])
     net = cs.load(model, source=source)
     cs.save(net, output)
     echo(f"{len(net.dag.nodes):,} nodes written to {output}")

@@ -31,13 +31,13 @@ def demo(svg: Path | None, folder: Path | None) -> None:
       consilience demo --save demo
     """
     if folder is not None:
-        from consilience.demo.hospitals import save_hospitals
+        from consilience.demo import save_hospitals
 
         names = save_hospitals(folder)
         echo(f"written to {folder}: {', '.join(names)}")
         echo(f"Try: consilience learn {folder / '*.csv'} --target disease -o model.json")
         return
-    from consilience.demo.story import tell
+    from consilience.demo import tell
 
     check_outputs([svg], [])
     tell(screen(), svg_path=svg)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from consilience import ConsilienceError
 from consilience.cli.bundles import bundled
-from consilience.errors import ConsilienceError
 
 if TYPE_CHECKING:
     from consilience.classify.shrinking import Calibrated

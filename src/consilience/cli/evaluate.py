@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from consilience import _write
 from consilience.cli.bundles import bundled
 from consilience.cli.common import (
+    INTERRUPTED,
     Refusal,
     data_argument,
     grid_of,
+    listed,
     model_of,
     print_facts,
     print_notes,
@@ -24,7 +25,7 @@ from consilience.cli.common import (
     spoken,
 )
 from consilience.cli.estimators import CALIBRATED, HIERARCHICAL, Tables, estimator_of
-from consilience.cli.outputs import check_folder, force_option
+from consilience.cli.outputs import check_folder, check_inputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import (
     Reading,
@@ -201,6 +202,7 @@ def evaluate(
 
     if output is not None:
         check_folder(output, FILES, [*data, *contest.structure], force=force)
+    check_inputs(data)
     splits = _splits(plan)
     _check_priors(contest, set(contest.parameters or {*MANY_SOURCES.values(), "dirichlet"}))
     choices = dict(map(discretizer_of, reading.discretize))
@@ -210,8 +212,7 @@ def evaluate(
     _check_target(table, target)
     _check_measure(table, target, positive, measure)
     if output is not None:
-        with _write.told(output):
-            output.mkdir(exist_ok=True)
+        output.mkdir(exist_ok=True)
     with watched("Evaluating") as progress:
         found = cs.cross_evaluate(
             table,
@@ -231,7 +232,7 @@ def evaluate(
     if found.stopped_by == "interrupt":
         again = "; the same command goes on from here" if output is not None else ""
         echo(f"interrupted{again}", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _estimators(contest: Contest, table: cs.Table) -> dict[str, Contestant]:
@@ -320,10 +321,13 @@ def _splits(plan: Plan) -> Splits:
 
 
 def _check_target(table: cs.Table, target: str) -> None:
-    from consilience import _check
+    import consilience as cs
 
-    _check.known("column", [target], table.variables)
-    if table.variables[target].is_continuous:
+    if target not in table.variables:
+        near = cs.data.misspelt(target, table.variables)
+        hint = "" if near is None else f" Is it {near!r}?"
+        raise Refusal(f"there is no column {target!r}.{hint} Known: {listed([*table.variables])}.")
+    if table.schema[target].is_continuous:
         raise Refusal(
             f"--target {target!r} is continuous ({table.origins[target]}); classifiers predict "
             "states. Cut it into states before, or read it with --discrete."
@@ -339,34 +343,25 @@ def _check_measure(table: cs.Table, target: str, positive: str | None, measure: 
 
 
 def _print_tables(found: cs.classify.CrossEvaluation, measure: str) -> None:
-    from consilience.classify.printed_tables import curve_table, detail_table, means_table, title_of
-    from consilience.classify.results import MEASURES as HEADINGS
+    import consilience as cs
 
     console = screen()
-    console.print(visible(title_of(found)), markup=False, soft_wrap=True)
-    if not found.by_size:
-        grids = [("", means_table(found)), ("", detail_table(found, measure))]
-    else:
-        shown = dict.fromkeys(("accuracy", measure))
-        titles = {name: f"\n{HEADINGS[name]} by rows to learn from" for name in shown}
-        grids = [(titles[name], curve_table(found, name)) for name in shown]
-    for title, (header, rows) in grids:
-        console.print(title)
+    console.print(visible(cs.classify.title_of(found)), markup=False, soft_wrap=True)
+    for title, (header, rows) in cs.classify.tables_of(found, measure):
+        console.print(f"\n{title}" if title else "")
         console.print(grid_of(header, rows, n_left=2))
     print_notes(list(found.notes))
 
 
 def _write_all(found: cs.classify.CrossEvaluation, folder: Path) -> None:
     """All numbers, and pictures of them if they can be drawn."""
-    from consilience.errors import MissingExtraError
-
     found.to_csv(folder / RESULTS)
     found.summary_to_csv(folder / SUMMARY)
     written = [RESULTS, SUMMARY]
     notes = []
     try:
         written += _draw(found, folder)
-    except MissingExtraError as problem:
+    except ImportError as problem:
         notes.append(f"There are no figures: {problem}")
     console = screen()
     console.print()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,6 @@ import click
 
 from consilience.cli.common import (
     Refusal,
-    check_model_path,
     data_argument,
     grid_of,
     listed,
@@ -21,8 +21,9 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.progress import watched
+from consilience.cli.quoting import QUOTES, parts_of
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import score_of, score_option
 from consilience.cli.structures import SEARCHES
@@ -126,10 +127,11 @@ def fuse(
     import consilience as cs
 
     if output is not None:
-        check_model_path(output)
+        cs.files.check_model_path(output)
     if plot is not None:
         _check_plot(plot)
     check_outputs([output, plot], data, force=force)
+    check_inputs(data)
     sources = _sources(data, reading)
     with watched("Learning each source") as progress:
         fused = cs.fuse(
@@ -154,22 +156,23 @@ def fuse(
 
 def _check_plot(path: Path) -> None:
     """Refuse a picture that could not be drawn, before any work is done for it."""
-    from consilience import _check
-
     if path.suffix.lower() not in PICTURES:
         raise Refusal(
             f"a picture cannot be written to {path.name!r}. Known extensions: "
-            f"{_check.listed(PICTURES)}."
+            f"{', '.join(map(repr, PICTURES))}."
         )
-    _check.extra("matplotlib.pyplot", "plot", "--plot")
+    if find_spec("matplotlib") is None:
+        raise Refusal(
+            "--plot needs 'matplotlib', which is not installed. Install it with: "
+            "pip install 'consilience[plot]'"
+        )
 
 
 def _sources(data: Sequence[str], reading: Reading) -> Any:
     """What :func:`consilience.fuse` takes: a table with sources, or tables, networks and graphs."""
-    from consilience.files.registry import FORMATS
-    from consilience.fusion.united_tables import by_source
+    import consilience as cs
 
-    models = [text for text in data if _is_model(text, FORMATS)]
+    models = [text for text in data if _is_model(text)]
     rows = [text for text in data if text not in models]
     if len(set(data)) < len(data):
         raise click.UsageError("the same source was given twice.")
@@ -178,7 +181,7 @@ def _sources(data: Sequence[str], reading: Reading) -> Any:
         table = read_rows(rows, reading)
         if not models and table.source is not None:
             return table
-        named = by_source(table) if table.source is not None else {_stem(rows[0]): table}
+        named = cs.fusion.by_source(table) if table.source is not None else {_stem(rows[0]): table}
         found |= named
     for k, text in enumerate(models):
         name = f"graph {k + 1}" if text.lstrip().startswith("[") else _stem(text)
@@ -190,9 +193,10 @@ def _sources(data: Sequence[str], reading: Reading) -> Any:
     return found
 
 
-def _is_model(text: str, formats: Mapping[str, Any]) -> bool:
-    name = Path(text).name.lower().removesuffix(".gz")
-    return text.lstrip().startswith("[") or Path(name).suffix in formats
+def _is_model(text: str) -> bool:
+    import consilience as cs
+
+    return text.lstrip().startswith("[") or cs.files.is_model_path(text)
 
 
 def _stem(path: str) -> str:
@@ -233,16 +237,17 @@ def _order(name: str | None, *, reverse: bool) -> Any:
 def _weights(text: str | None) -> Any:
     if text is None or text in WEIGHTS:
         return _named(WEIGHTS, text)
-    weights = {}
-    for part in text.split(","):
-        name, _, number = part.rpartition("=")
-        try:
-            weights[name.strip()] = float(number)
-        except ValueError:
-            raise click.UsageError(
-                f"--weights {text!r}: expected {', '.join(WEIGHTS)} or rome=2,oslo=1."
-            ) from None
-    return weights
+    wrong = f"--weights {text!r}: expected {', '.join(WEIGHTS)} or rome=2,oslo=1. {QUOTES}"
+    parts = parts_of(f"--weights {text!r}", text, ["=", ","])
+    if [part.sign for part in parts] != [*(["=", ","] * (len(parts) // 2))[:-1], ""]:
+        raise click.UsageError(wrong)
+    try:
+        return {
+            name.name: float(number.name)
+            for name, number in zip(parts[::2], parts[1::2], strict=True)
+        }
+    except ValueError:
+        raise click.UsageError(wrong) from None
 
 
 def _threshold(text: str | None) -> Any:

@@ -1,6 +1,7 @@
 """The command ``consilience`` with all its subcommands.
 
-Every subcommand imports what it needs when it runs, so that ``--help`` answers at once.
+Every subcommand is loaded when it is asked for, and imports what it needs when it runs, so that a
+mistake is told at once.
 """
 
 from __future__ import annotations
@@ -9,28 +10,21 @@ import errno
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Final, NoReturn
 
 import click
 
 from consilience import __version__
-from consilience.cli.compare import compare
-from consilience.cli.convert import convert
-from consilience.cli.demo import demo
-from consilience.cli.evaluate import evaluate
-from consilience.cli.fuse import fuse
-from consilience.cli.impute import impute
-from consilience.cli.learn import learn
-from consilience.cli.mpe import mpe
-from consilience.cli.predict import predict
-from consilience.cli.query import query
-from consilience.cli.sample import sample
-from consilience.cli.score import score
-from consilience.cli.show import show
-from consilience.cli.strength import strength
 
 __all__ = ["main"]
+
+COMMANDS: Final = (
+    *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
+    *("evaluate", "compare", "fuse", "strength", "demo"),
+)
+"""The commands, each a file of its name."""
 
 LOST: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What a system says when standard output takes no more."""
@@ -41,6 +35,17 @@ class Commands(click.Group):
 
     A reader that closed the pipe has seen enough: exit code 1, and nothing is said.
     """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"consilience.cli.{cmd_name}"), cmd_name)
+        return command
 
     def main(self, *arguments: Any, **choices: Any) -> Any:
         """Run a command."""
@@ -87,22 +92,3 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that lacks a letter shows "?" for it
             stream.reconfigure(errors="replace")
-
-
-for command in (
-    learn,
-    query,
-    mpe,
-    predict,
-    impute,
-    sample,
-    convert,
-    show,
-    score,
-    strength,
-    evaluate,
-    compare,
-    fuse,
-    demo,
-):
-    main.add_command(command)

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from consilience.cli.common import (
-    Refusal,
+from consilience.cli.common import Refusal, listed, print_facts, screen, spoken
+from consilience.cli.model_rows import (
+    RowChoices,
+    as_they_are,
     check_columns,
-    listed,
-    markers,
-    missing_option,
-    partial_option,
-    print_facts,
-    row_source_option,
-    screen,
-    spoken,
+    row_options,
+    sources_of,
 )
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
@@ -35,9 +31,7 @@ __all__ = ["impute"]
 @click.option(
     "--seed", type=click.IntRange(min=0), help="A whole number: the same draws every time."
 )
-@row_source_option
-@missing_option
-@partial_option
+@row_options
 @click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
@@ -46,19 +40,18 @@ def impute(
     data: str,
     random: bool,
     seed: int | None,
-    source: str | None,
-    missing: tuple[str, ...],
-    partial: bool,
+    choices: RowChoices,
     output: Path | None,
     force: bool,
 ) -> None:
     """Fill the gaps of a file by a network.
 
     Each row is completed jointly: by its most probable completion, or with --random by a draw from
-    the distribution of its completions. Recorded values are never touched. The nodes of the model
-    and the source are written, other columns are not; a node that the file lacks is an error, or
-    filled in every row with --partial. A source that is not recorded is summed out. A table filled
-    with the most probable values looks surer than it is.
+    the distribution of its completions. Recorded values are never touched: rows, columns and
+    numbers stay as they are and where they are, and columns that are no nodes are kept. A gap in a
+    column that the model has cut gets a number that the file records in the interval found. A node
+    that the file lacks is an error, or filled in every row with --partial. A source that is not
+    recorded is summed out. A table filled with the most probable values looks surer than it is.
 
     \b
     Examples:
@@ -66,76 +59,68 @@ def impute(
       consilience impute model.json rows.csv --random --seed 1
     """
     import consilience as cs
-    from consilience.data.write import check_rows_path, write_rows
 
     if output is not None:
-        check_rows_path(output)
+        cs.data.check_rows_path(output)
     check_outputs([output], [model, data], force=force)
+    check_inputs([model, data])
     if seed is not None and not random:
         raise click.UsageError("--seed goes with --random.")
     net = cs.load(model)
-    check_columns(net, [data], (), partial=partial)
+    check_columns(net, [data], (), partial=choices.partial)
     with screen(stderr=True).status("Reading"):
-        table = _read(net, data, source, markers(missing))
+        rows = _read(net, data, choices)
+        sources = sources_of(net, data, choices, rows.n_rows)
     with screen(stderr=True).status("Filling"):
+        table = sources.beside(net, rows)
         found = cs.impute(net, table, draws=1 if random else None, seed=seed)
+    filled = _written(net, rows, found.table)
     if output is None:
-        print_rows(found.table)
+        print_rows(filled)
     else:
-        write_rows(found.table, output)
-    filled = {name: f"{n:,}" for name, n in found.n_filled.items() if n}
-    facts = {
-        "rows": f"{table.n_rows:,}",
-        "filled": ", ".join(f"{name} {n}" for name, n in filled.items()) or "nothing was missing",
-    }
-    facts |= _on_sources(net, table)
+        cs.data.write_rows(filled, output)
+    n_filled = [f"{name} {n:,}" for name, n in found.n_filled.items() if n]
+    facts = {"rows": f"{rows.n_rows:,}", "filled": ", ".join(n_filled) or "nothing was missing"}
+    if sources.told is not None:
+        facts["sources"] = sources.told
     if output is not None:
         facts["written to"] = str(output)
-    if filled and not random:
-        facts["note"] = found.notes[0]
+    if n_filled and (notes := found.notes[1 if random else 0 :]):
+        facts["note"] = " ".join(notes)
     print_facts(screen(stderr=output is None), facts)
 
 
-def _read(net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]) -> cs.Table:
-    """The rows as variables of the network, with their sources if the file has them.
+def _read(net: cs.Network, path: str, choices: RowChoices) -> cs.Table:
+    """All columns of the file in their order: nodes in their states, the others as they are.
 
-    Which columns may lack has been checked.
+    Numbers that the model has cut are read as numbers.
     """
     import consilience as cs
-    from consilience.data.paths import column_names
 
-    columns = set(column_names(Path(path)))
-    others = {name: v for name, v in net.variables.items() if name != net.source}
-    if not columns & set(others):
+    names = cs.data.column_names(Path(path))
+    nodes = {name: v for name, v in net.variables.items() if name != net.source and name in names}
+    if not nodes:
         raise Refusal(
             f"{path} has no column that is a node of the model; its nodes are "
-            f"{listed(list(others))}."
+            f"{listed([name for name in net.variables if name != net.source])}."
         )
-    if net.source is None and source is not None:
-        raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
-    named = source or net.source
-    if named is None or (source is None and named not in columns):
-        return cs.read(path, schema=others, missing=missing, partial=True)
-    known = cs.Variable(named, net.variables[str(net.source)].states)
-    table = cs.read(
-        path, schema=cs.Schema(others, known), source=named, missing=missing, partial=True
-    )
-    schema = cs.Schema(table.variables, cs.Variable(str(net.source), table.sources))
-    return cs.Table(schema, table.columns, table.source_codes, table.weights, table.origins)
+    known = {name: v for name, v in nodes.items() if v.cuts is None}
+    cut = [name for name in nodes if name not in known]
+    others = [name for name in names if name not in nodes]
+    parts = [cs.read(path, schema=known, missing=choices.markers, partial=True)] if known else []
+    parts += [as_they_are(path, cut, choices.markers)] if cut else []
+    parts += [as_they_are(path, others)] if others else []
+    variables = {name: v for part in parts for name, v in part.variables.items()}
+    columns = {name: column for part in parts for name, column in part.columns.items()}
+    return cs.Table(cs.Schema({name: variables[name] for name in names}), columns)
 
 
-def _on_sources(net: cs.Network, table: cs.Table) -> dict[str, str]:
-    """What was done about sources that are not recorded, or that the model does not know."""
-    from consilience.data.variable import NEW_SOURCE
-    from consilience.inference.known_sources import unknown_sources
+def _written(net: cs.Network, rows: cs.Table, filled: cs.Table) -> cs.Table:
+    """The columns of the file in their order, then the nodes that it lacked."""
+    import consilience as cs
 
-    if net.source is None:
-        return {}
-    if table.source is None:
-        return {"sources": f"no column {net.source!r}: the source was summed out"}
-    node = net.variables[net.source]
-    unknown = unknown_sources(table, node)
-    if not unknown:
-        return {}
-    what = f"taken as {NEW_SOURCE!r}" if NEW_SOURCE in node.discrete_states else "summed out"
-    return {"sources": f"{listed(list(unknown))}: not known to the model, {what}"}
+    new = [n for n in filled.variables if n not in rows.variables and n != net.source]
+    kept = [n for n in rows.variables if n == net.source]  # in the letters of the file
+    schema = {n: (rows if n in kept else filled).variables[n] for n in (*rows.variables, *new)}
+    columns = {n: (rows if n in kept else filled).columns[n] for n in schema}
+    return cs.Table(cs.Schema(schema), columns)

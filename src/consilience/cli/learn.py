@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from consilience.cli.common import Refusal, check_model_path, data_argument, screen, spoken
+from consilience.cli.common import INTERRUPTED, Refusal, data_argument, screen, spoken
 from consilience.cli.estimators import Tables, estimator_of, table_options
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
 from consilience.cli.structures import TAN, Structure, find_graph, structure_options
 from consilience.cli.summary import summarize
+from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -57,8 +59,9 @@ def learn(
     DATA is a .csv, .csv.gz or .parquet file. Several files are several sources, each named after
     its file; with --source their rows are appended and that column names the sources.
 
-    The graph is said, or it is searched for: --structure hc climbs to the graph of best score.
-    Interrupted (Ctrl-C) or out of --seconds, a search gives the best graph so far.
+    The graph is given or learned: --structure hc climbs to the graph of best score. Interrupted
+    (Ctrl-C) or out of --seconds, a search gives the best graph so far; after an interrupt the exit
+    code is 130.
 
     Columns may be discrete and continuous. A continuous node has a regression for each state of its
     discrete parents. A search lets it have discrete children only with --logistic.
@@ -82,8 +85,9 @@ def learn(
     import consilience as cs
 
     if output is not None:
-        check_model_path(output)
+        cs.files.check_model_path(output)
     check_outputs([output], [*data, wanted.structure or ""], force=force)
+    check_inputs(data)
     ess_of_score = ess if has_ess(wanted.score) else None
     is_for_tables = ess_of_score is None or tables.parameters == "dirichlet"
     estimator = estimator_of(tables, ess if is_for_tables else None)
@@ -98,6 +102,10 @@ def learn(
     if output is not None:
         cs.save(net, output)
     summarize(net, table, found, output)
+    if found.is_interrupted:
+        kept = "is written" if output is not None else "was used"
+        echo(f"interrupted: the best graph so far {kept}", err=True)
+        sys.exit(INTERRUPTED)
 
 
 def _calibrated(

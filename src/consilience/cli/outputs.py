@@ -1,4 +1,8 @@
-"""What a command writes: refused before any work is done if it would fail or destroy an input."""
+"""The files of a command, looked at before any work is done.
+
+An input that is not there is told at once. An output is refused if writing it would fail or destroy
+an input.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,18 @@ from typing import Any
 
 import click
 
-from consilience import _write
 from consilience.cli.common import Refusal
 
-__all__ = ["OutputFile", "check_folder", "check_outputs", "force_option"]
+__all__ = [
+    "STANDARD_INPUT",
+    "OutputFile",
+    "check_folder",
+    "check_inputs",
+    "check_outputs",
+    "force_option",
+]
+
+STANDARD_INPUT = "-"
 
 force_option = click.option(
     "--force", is_flag=True, help="Let the output replace a file that the command reads."
@@ -28,9 +40,18 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path, whose last slash it would not keep."""
-        if isinstance(value, str) and value.endswith(_write.SEPARATORS):
+        if isinstance(value, str) and value.endswith(tuple(filter(None, (os.sep, os.altsep)))):
             self.fail(f"{value!r} is the name of a folder. Name a file.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def check_inputs(inputs: Iterable[str]) -> None:
+    """Refuse files that are not there; model strings are none, nor is standard input."""
+    import consilience as cs
+
+    for text in inputs:
+        if text != STANDARD_INPUT and not text.lstrip().startswith("["):
+            cs.data.check_file(Path(text))
 
 
 def check_outputs(
@@ -41,9 +62,11 @@ def check_outputs(
     Links of both kinds are seen through. What is read may be replaced with ``force``; inputs that
     are no files, such as model strings, are passed over.
     """
+    import consilience as cs
+
     named = [path for path in outputs if path is not None]
     for path in named:
-        _write.check_target(path)
+        cs.files.check_target(path)
     for one, other in combinations(named, 2):
         if os.path.realpath(one) == os.path.realpath(other) or _is_same_file(one, other):
             raise Refusal(f"{str(one)!r} and {str(other)!r} are the same file. Name two.")
@@ -57,12 +80,14 @@ def check_outputs(
 
 def check_folder(folder: Path, files: Iterable[str], inputs: Iterable[str], *, force: bool) -> None:
     """Refuse a folder that cannot be made, or whose files of these names are read."""
+    import consilience as cs
+
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"{str(folder)!r} is a file; --output names a folder.")
     if folder.exists():
         check_outputs([folder / name for name in files], inputs, force=force)
     else:
-        _write.check_target(folder)
+        cs.files.check_target(folder)
 
 
 def _is_same_file(one: str | Path, other: str | Path) -> bool:

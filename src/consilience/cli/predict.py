@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from consilience.cli.common import (
-    Refusal,
+from consilience.cli.common import Refusal, listed, print_facts, screen, spoken
+from consilience.cli.model_rows import (
+    RowChoices,
+    as_they_are,
     check_columns,
-    listed,
-    markers,
-    missing_option,
-    partial_option,
-    print_facts,
-    row_source_option,
-    screen,
-    spoken,
+    row_options,
+    sources_of,
 )
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
@@ -36,9 +31,14 @@ __all__ = ["predict"]
 @click.option("--target", required=True, metavar="NODE", help="The node to predict.")
 @click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
-@row_source_option
-@missing_option
-@partial_option
+@click.option(
+    "--id",
+    "id_name",
+    metavar="COL",
+    help="Column that says who a row is about: it is written first. If the file has none of that "
+    "name, it gets the number of each row.",
+)
+@row_options
 @spoken
 def predict(
     model: str,
@@ -46,19 +46,21 @@ def predict(
     target: str,
     output: Path | None,
     force: bool,
-    source: str | None,
-    missing: tuple[str, ...],
-    partial: bool,
+    id_name: str | None,
+    choices: RowChoices,
 ) -> None:
     """Predict a node for every row of a file.
 
     For each row, in their order: the most probable state ('predicted') and the probability of every
     state, 'P(state)', given all other nodes that the row records. They are printed as csv, or
-    written to the file named by -o. Missing values are summed out, so is a source that is not
-    recorded; columns that are no nodes are not read, and a node that the file lacks is an error
-    without --partial. A source that the model does not know is its
-    state 'new_source' if it has that, else it is summed out, and a line says so. A row whose values
-    exclude every state of the target gets no prediction.
+    written to the file named by -o; --id puts a column of the file before them. Missing values are
+    summed out; columns that are no nodes are not read, and a node that the file lacks is an error
+    without --partial. A row whose values exclude every state of the target gets no prediction.
+
+    The source of a row stands in the column that is named as in the model. A file without it is
+    from one source: --source-name, or, as for 'learn', the file is named after it. A source that
+    the model does not know is its state 'new_source' if it has that, else it is summed out, and a
+    line says so.
 
     If the file has a column of the target, it is not used to predict but to say how good the
     predictions are: the share that is right, and the mean of -log P(true state).
@@ -70,31 +72,36 @@ def predict(
     \b
     Examples:
       consilience predict model.json new.csv --target disease -o predictions.csv
-      consilience predict model.json new.csv --target blood_pressure
+      consilience predict model.json new.csv --target disease --id patient --source-name island
     """
     import consilience as cs
-    from consilience import _check
-    from consilience.data.write import check_rows_path, write_rows
 
     if output is not None:
-        check_rows_path(output)
+        cs.data.check_rows_path(output)
     check_outputs([output], [model, data], force=force)
+    check_inputs([model, data])
     net = cs.load(model)
-    _check.known("node", [target], net.variables)
-    check_columns(net, [data], [target], partial=partial)
+    variable = net[target].child
+    check_columns(net, [data], [target], partial=choices.partial)
     with screen(stderr=True).status("Reading"):
-        table, new_sources = _read(net, data, source, markers(missing))
+        nodes = {name: v for name, v in net.variables.items() if name != net.source}
+        rows = cs.read(data, schema=nodes, missing=choices.markers, partial=True)
+        sources = sources_of(net, data, choices, rows.n_rows)
+        table = sources.beside(net, rows)
+        ids, facts = _ids(data, id_name, table.n_rows)
     with screen(stderr=True).status("Predicting"):
-        of_kind = _of_values if net.variables[target].is_continuous else _of_states
-        rows, quality = of_kind(net, table, target)
+        of_kind = _of_values if variable.is_continuous else _of_states
+        found, quality = of_kind(net, table, target)
+        written = _beside(ids, found)
     if output is None:
-        print_rows(rows)
+        print_rows(written)
     else:
-        write_rows(rows, output)
-    facts = {"rows": f"{table.n_rows:,}"}
-    if new_sources:
-        facts["new sources"] = _told(net, new_sources)
-    if unrecorded := [name for name in net.variables if name != target and _is_empty(table, name)]:
+        cs.data.write_rows(written, output)
+    facts = {"rows": f"{table.n_rows:,}", **facts}
+    if sources.told is not None:
+        facts["sources"] = sources.told
+    others = [name for name in net.variables if name not in (target, net.source)]
+    if unrecorded := [name for name in others if _is_empty(table, name)]:
         facts["no values of"] = f"{listed(unrecorded)} (summed out)"
     facts |= quality
     if output is not None:
@@ -102,50 +109,33 @@ def predict(
     print_facts(screen(stderr=output is None), facts)
 
 
-def _read(
-    net: cs.Network, path: str, source: str | None, missing: tuple[str, ...]
-) -> tuple[cs.Table, dict[str, int]]:
-    """The rows as variables of the network, and the sources it does not know with their rows.
+def _ids(path: str, name: str | None, n_rows: int) -> tuple[cs.Table | None, dict[str, str]]:
+    """The column that says who a row is about, and what to tell if it was made."""
+    import numpy as np
 
-    The source is one of the variables; it stands in the column of its name or in that of
-    ``source``. Which columns may lack has been checked.
-    """
     import consilience as cs
-    from consilience.data.known import read_known
-    from consilience.data.variable import NEW_SOURCE
-    from consilience.inference.known_sources import source_codes, unknown_sources
 
-    if net.source is None:
-        if source is not None:
-            raise Refusal(f"the model has no source, so --source {source!r} says nothing.")
-        return cs.read(path, schema=net.variables, missing=missing, partial=True), {}
-    node = net.variables[net.source]
-    others = {name: v for name, v in net.variables.items() if name != node.name}
-    if source in others:
-        raise Refusal(f"--source {source!r} is another node; the source is {net.source!r}.")
-    known = None if source is None else cs.Variable(source, node.states)
-    table = cs.read(
-        path, schema=cs.Schema(others, known), source=source, missing=missing, partial=True
-    )
-    if source is None:
-        stand_ins = {node.name: NEW_SOURCE} if NEW_SOURCE in node.discrete_states else {}
-        beside, found = read_known(path, {node.name: node}, missing=missing, stand_ins=stand_ins)
-        codes, unknown = beside.column(node.name), found.get(node.name, {})
-    else:
-        schema = cs.Schema(table.variables, cs.Variable(node.name, table.sources))
-        named = cs.Table(schema, table.columns, table.source_codes)
-        codes, unknown = source_codes(named, node), unknown_sources(named, node)
-    schema = cs.Schema({**table.variables, node.name: node})
-    return cs.Table(schema, {**table.columns, node.name: codes}), unknown
+    if name is None:
+        return None, {}
+    names = cs.data.column_names(Path(path))
+    if name in names:
+        return as_they_are(path, [name]), {}
+    if (near := cs.data.misspelt(name, names)) is not None:
+        raise Refusal(f"{path} has no column {name!r}. Is it {near!r}?")
+    numbers = cs.Table(cs.Schema({name: cs.Variable(name)}), {name: np.arange(1.0, n_rows + 1)})
+    return numbers, {name: f"no such column in {path}: the number of each row"}
 
 
-def _told(net: cs.Network, new_sources: Mapping[str, int]) -> str:
-    """The sources that the model does not know, their rows, and what was done about them."""
-    from consilience.data.variable import NEW_SOURCE
+def _beside(ids: cs.Table | None, found: cs.Table) -> cs.Table:
+    """The predictions, with the column of those they are about before them."""
+    import consilience as cs
 
-    names = listed([f"{name} ({n:,} row{'s' * (n != 1)})" for name, n in new_sources.items()])
-    has_new = net.source is not None and NEW_SOURCE in net.variables[net.source].discrete_states
-    return f"{names}: taken as {NEW_SOURCE!r}" if has_new else f"{names}: summed out"
+    if ids is None:
+        return found
+    if twice := [name for name in ids.variables if name in found.variables]:
+        raise Refusal(f"--id {twice[0]!r}: the predictions have a column of that name.")
+    schema = cs.Schema({**ids.variables, **found.variables})
+    return cs.Table(schema, {**ids.columns, **found.columns})
 
 
 def _is_empty(table: cs.Table, name: str) -> bool:
@@ -158,11 +148,9 @@ def _is_empty(table: cs.Table, name: str) -> bool:
 
 def _of_states(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, dict[str, str]]:
     """Predictions of a discrete target, and how good they are."""
-    from consilience.data.align import aligned_codes
-
     variable = net.variables[target]
     posteriors = net.posteriors(table, target)
-    return _predictions(variable, posteriors), _quality(posteriors, aligned_codes(table, variable))
+    return _predictions(variable, posteriors), _quality(variable, posteriors, table.column(target))
 
 
 def _of_values(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, dict[str, str]]:
@@ -209,36 +197,33 @@ def _predictions(variable: cs.Variable, posteriors: Floats) -> cs.Table:
     import numpy as np
 
     import consilience as cs
-    from consilience.data.table import code_type
 
     is_possible = posteriors.sum(axis=1) > 0
-    codes = np.where(is_possible, posteriors.argmax(axis=1), -1)
+    states = variable.discrete_states
+    named = np.array([*states, None], object)
+    best = named[np.where(is_possible, posteriors.argmax(axis=1), -1)]
     numbers = np.where(is_possible[:, None], posteriors, np.nan)
-    predicted = cs.Variable("predicted", variable.states, ordered=variable.ordered)
-    variables, columns = [predicted], {"predicted": codes.astype(code_type(variable.n_states))}
-    for k, state in enumerate(variable.discrete_states):
-        variables.append(cs.Variable(f"P({state})"))
-        columns[f"P({state})"] = numbers[:, k]
-    return cs.Table(cs.Schema({v.name: v for v in variables}), columns)
+    found = {"predicted": best.tolist(), **{f"P({s})": numbers[:, k] for k, s in enumerate(states)}}
+    schema = {name: cs.Variable(name) for name in found}
+    schema["predicted"] = cs.Variable("predicted", states, ordered=variable.ordered)
+    return cs.read(found, schema=schema, missing=())
 
 
-def _quality(posteriors: Floats, truth: Codes) -> dict[str, str]:
+def _quality(variable: cs.Variable, posteriors: Floats, truth: Codes) -> dict[str, str]:
     """How many rows are impossible, and how good the others are where the truth is known."""
-    import numpy as np
+    import consilience as cs
 
     is_possible = posteriors.sum(axis=1) > 0
     facts = _impossible(is_possible)
-    counted = is_possible & (truth >= 0)
-    if counted.any():
-        chosen, true = posteriors[counted], truth[counted]
-        of_truth = chosen[np.arange(len(true)), true]
-        n_excluded = int((of_truth == 0).sum())
-        loss = -np.log(of_truth[of_truth > 0]).sum() / len(true)
-        facts["target known"] = f"{len(true):,} rows"
-        facts["accuracy"] = f"{(chosen.argmax(axis=1) == true).mean():.4f}"
-        facts["log loss"] = (
-            f"infinite: the true state of {n_excluded:,} rows was held impossible"
-            if n_excluded
-            else f"{loss:.4f}"
-        )
+    if not (is_possible & (truth >= 0)).any():
+        return facts
+    states = variable.discrete_states
+    found = cs.evaluate(posteriors[is_possible], truth[is_possible], states=states).overall
+    facts["target known"] = f"{found.n_rows:,.0f} rows"
+    facts["accuracy"] = f"{found.accuracy:.4f}"
+    facts["log loss"] = (
+        f"infinite: the true state of {found.n_impossible:,.0f} rows was held impossible"
+        if found.n_impossible
+        else f"{found.log_loss:.4f}"
+    )
     return facts

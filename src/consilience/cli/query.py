@@ -7,7 +7,9 @@ import json
 import click
 
 from consilience.cli.beliefs import facts_of_given, plain_belief, plain_given, print_belief
-from consilience.cli.common import given_of, given_option, print_facts, screen, spoken
+from consilience.cli.common import print_facts, screen, spoken
+from consilience.cli.given import given_of, given_option
+from consilience.cli.outputs import check_inputs
 from consilience.cli.terminal import echo
 
 __all__ = ["query"]
@@ -36,9 +38,11 @@ def query(model: str, names: tuple[str, ...], given: tuple[str, ...], as_json: b
       consilience query model.json disease --given chest_pain=typical --given hospital=island
       consilience query model.json disease smoking --given 'age=50-69|70+' --json
       consilience query model.json blood_pressure --given age=62.5 --given sex=F
+      consilience query model.json disease --given '"dose=mg"=10|20'
     """
     import consilience as cs
 
+    check_inputs([model])
     net = cs.load(model)
     known = given_of(net, given)
     belief = net.query(names, given=known)

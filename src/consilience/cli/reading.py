@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from consilience import ConsilienceError
 from consilience.cli.bundles import bundled
 from consilience.cli.common import (
     markers,
@@ -17,7 +18,7 @@ from consilience.cli.common import (
     source_column_option,
     weight_option,
 )
-from consilience.errors import ConsilienceError
+from consilience.cli.quoting import name_and_rest
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -83,7 +84,7 @@ def discretizer_of(text: str) -> tuple[str, Discretizer]:
     """A column and how it is cut, from a text such as ``age=quantiles:5``."""
     import consilience as cs
 
-    column, _, how = text.partition("=")
+    column, how = name_and_rest(f"--discretize {text!r}", text, "=")
     kind, _, value = how.partition(":")
     try:
         if kind == "quantiles":

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from consilience.cli.common import given_of, given_option, source_node_option, spoken
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.common import source_node_option, spoken
+from consilience.cli.given import given_of, given_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.terminal import echo, print_rows
 
 __all__ = ["sample"]
@@ -45,15 +46,15 @@ def sample(
       consilience sample model.json 5 --given hospital=va
     """
     import consilience as cs
-    from consilience.data.write import check_rows_path, write_rows
 
     if output is not None:
-        check_rows_path(output)
+        cs.data.check_rows_path(output)
     check_outputs([output], [model], force=force)
+    check_inputs([model])
     net = cs.load(model, source=source)
     rows = net.sample(n, given=given_of(net, given), seed=seed)
     if output is None:
         print_rows(rows)
     else:
-        write_rows(rows, output)
+        cs.data.write_rows(rows, output)
         echo(f"{n:,} rows written to {output}")

@@ -10,7 +10,6 @@ import click
 
 from consilience.cli.common import (
     Refusal,
-    check_columns,
     data_argument,
     grid_of,
     listed,
@@ -24,6 +23,8 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
+from consilience.cli.model_rows import check_columns
+from consilience.cli.outputs import check_inputs
 from consilience.cli.scores import has_ess, score_of, score_option
 from consilience.cli.terminal import echo
 
@@ -80,6 +81,7 @@ def score(
 
     if ess is not None and not any(map(has_ess, score)):
         raise click.UsageError("--ess goes with a --score that has a prior, such as bdeu.")
+    check_inputs([model, *data])
     net = cs.load(model)
     check_columns(net, data, [source], partial=partial)
     table = cs.read(
@@ -103,17 +105,22 @@ def _scores(net: cs.Network, table: cs.Table) -> dict[str, Any]:
     """Log-likelihoods and criteria as plain numbers; None if a row has probability zero."""
     import numpy as np
 
+    import consilience as cs
+
     log_likelihood = net.log_likelihood(table)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
     whole = _sums(log_likelihood, weights)
-    total, k = whole["log_likelihood"], net.n_parameters
+    total, size = (
+        whole["log_likelihood"],
+        {"n_parameters": net.n_parameters, "n_rows": whole["rows"]},
+    )
     is_source = {name: table.source_codes == f for f, name in enumerate(table.sources)}
     return {
         **whole,
         "impossible_rows": float(weights[np.isinf(log_likelihood)].sum()),
-        "parameters": k,
-        "aic": None if total is None else total - k,
-        "bic": None if total is None else total - k * float(np.log(whole["rows"])) / 2,
+        "parameters": net.n_parameters,
+        "aic": None if total is None else cs.scores.criterion(cs.AIC(), total, **size),
+        "bic": None if total is None else cs.scores.criterion(cs.BIC(), total, **size),
         "columns_without_values": [
             name
             for name in table.variables

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from consilience import _write
 from consilience.cli.common import source_node_option, spoken
-from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.terminal import echo
 
 __all__ = ["show"]
@@ -41,11 +40,11 @@ def show(
       consilience show model.json --svg model.svg
     """
     import consilience as cs
-    from consilience.show.text import describe_network, table_text
 
     check_outputs([svg], [model], force=force)
+    check_inputs([model])
     net = cs.load(model, source=source)
-    echo(describe_network(net) if node is None else table_text(net, node, max_rows=rows))
+    echo(net.describe(node, max_rows=rows))
     if svg is not None:
-        _write.write_text(cs.svg(net), svg)
+        cs.files.write_text(cs.svg(net), svg)
         echo(f"\npicture written to {svg}")

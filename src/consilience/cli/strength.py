@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from consilience import _write
 from consilience.cli.common import data_argument, grid_of, print_facts, screen, spoken
-from consilience.cli.outputs import check_outputs, force_option
+from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import score_of, score_option
@@ -46,7 +45,7 @@ N_LINES = 60
     help="Adjacency above which a pair is in the averaged graph.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Write the averaged graph here.")
+@click.option("--svg", type=OutputFile(), help="Write the averaged graph here.")
 @force_option
 @spoken
 def strength(
@@ -79,6 +78,7 @@ def strength(
     if ess is not None and score is None:
         score = "bdeu"
     check_outputs([svg], data, force=force)
+    check_inputs(data)
     table = read_rows(data, reading)
     judge = None if score is None else score_of(score, ess, n_variables=len(table.variables))
     with watched("Averaging") as tell:
@@ -88,7 +88,7 @@ def strength(
     else:
         _print(belief, threshold)
     if svg is not None:
-        _write.write_text(cs.svg(belief, threshold=threshold), svg)
+        cs.files.write_text(cs.svg(belief, threshold=threshold), svg)
         echo(f"\npicture written to {svg}", err=as_json)
 
 

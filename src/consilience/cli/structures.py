@@ -6,15 +6,17 @@ which options are its parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from consilience.cli.advice import as_options
 from consilience.cli.bundles import bundled
-from consilience.cli.common import as_options, model_of
+from consilience.cli.common import model_of
 from consilience.cli.progress import watched
+from consilience.cli.quoting import QUOTES, names_between, parts_of
 from consilience.cli.scores import score_of, score_option
 
 if TYPE_CHECKING:
@@ -62,6 +64,13 @@ class Found:
     score: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a search was cut short by an interrupt."""
+        return self.result is not None and self.result.stopped_by == "interrupt"
+
+
+SIGNS_OF_ARCS = ("->", ":")
 
 NAIVE_BAYES, TAN, HILL_CLIMBING = "naive-bayes", "tan", "hc"
 
@@ -126,7 +135,8 @@ structure_options: Final = bundled(
             "--require",
             multiple=True,
             metavar="FROM:TO",
-            help="An arc that the graph must have; repeatable. 'FROM->TO' is understood too.",
+            help="An arc that the graph must have; repeatable. 'FROM->TO' is understood too. "
+            + QUOTES,
         ),
         click.option(
             "--forbid",
@@ -175,13 +185,9 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
 
 def _tree(table: cs.Table, target: str) -> Found:
     import consilience as cs
-    from consilience.statistics.gather import engine_of
-    from consilience.structure.source_ways import note_on_tree
-    from consilience.structure.tan import note_on_gaps
 
-    note = note_on_gaps(table)
-    notes = (*note_on_tree(engine_of(table)), *(() if note is None else (note,)))
-    return Found(cs.tan(table, target), notes=tuple(map(as_options, notes)))
+    notes = tuple(map(as_options, cs.searches.tree_notes(table)))
+    return Found(cs.tan(table, target), notes=notes)
 
 
 def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
@@ -204,7 +210,7 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
             search=search,
             require=arcs["require"],
             forbid=arcs["forbid"],
-            tiers=[_names(text, table) for text in wanted.tier],
+            tiers=[_names("--tier", text, table) for text in wanted.tier],
             seconds=wanted.seconds,
             seed=wanted.seed or 0,
             progress=progress,
@@ -230,7 +236,7 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
     given = {option: getattr(wanted, option) for option in fact.takes}
     values = {option: value for option, value in given.items() if value is not None}
     if "order" in values:
-        values["order"] = _names(values["order"], table)
+        values["order"] = _names("--order", values["order"], table)
     if name == HILL_CLIMBING and not values:
         return None
     choice: Callable[..., Search] = getattr(cs.searches, fact.choice)
@@ -247,26 +253,22 @@ def _refuse_search_options(wanted: Structure) -> None:
 
 def _arc(option: str, text: str, table: cs.Table) -> Arc:
     """The two ends of an arc; a name may hold the sign between them if that leaves no doubt."""
-    splits = [
-        (text[:i], text[i + len(sign) :])
-        for sign in ("->", ":")
-        for i in range(len(text))
-        if text.startswith(sign, i)
-    ]
+    parts = parts_of(f"{option} {text!r}", text, SIGNS_OF_ARCS)
+    splits = [(text[: part.end], text[part.end + len(part.sign) :]) for part in parts[:-1]]
+    if not splits:
+        raise click.UsageError(f"{option} {text!r}: expected FROM:TO.")
+    if len(splits) == 1 or any(part.is_quoted for part in parts):
+        if len(splits) > 1:
+            raise click.UsageError(f"{option} {text!r}: expected FROM:TO. {QUOTES}")
+        return parts[0].name, parts[1].name
     known = [pair for pair in splits if set(pair) <= set(table.variables)]
-    if known or splits:
-        start, end = (known or splits)[0]
-        return start.strip(), end.strip()
-    raise click.UsageError(f"{option} {text!r}: expected FROM:TO.")
+    start, end = (known or splits)[0]
+    return start.strip(), end.strip()
 
 
-def _names(text: str, table: cs.Table) -> list[str]:
+def _names(option: str, text: str, table: cs.Table) -> list[str]:
     """Names with commas between them, unless the text is itself the name of a variable."""
-    return [text] if text in table.variables else _stripped(text.split(","))
-
-
-def _stripped(names: Iterable[str]) -> list[str]:
-    return [name.strip() for name in names]
+    return [text] if text in table.variables else names_between(f"{option} {text!r}", text, ",")
 
 
 def _dashed(option: str) -> str:

@@ -63,9 +63,8 @@ def _search_facts(found: Found) -> dict[str, str]:
 
 
 def _graph_notes(found: Found) -> list[str]:
-    is_cut_short = found.result is not None and found.result.stopped_by == "interrupt"
     kept = ["The search was interrupted; the graph is the best one so far."]
-    return [*(kept if is_cut_short else []), *found.notes]
+    return [*(kept if found.is_interrupted else []), *found.notes]
 
 
 def _print_gaps(console: Console, net: cs.Network) -> None:
@@ -92,36 +91,36 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
 
 def _n_parent_states(net: cs.Network, name: str) -> int:
     """Parent states of a node without those of the state for a source never seen."""
-    from consilience.data.variable import NEW_SOURCE
+    import consilience as cs
 
     given = [net.variables[parent] for parent in net[name].parents]
     n_all = prod(one.n_states for one in given if not one.is_continuous)
     states = () if net.source is None else net.variables[net.source].discrete_states
-    if net.source in net[name].parents and NEW_SOURCE in states:
+    if net.source in net[name].parents and cs.data.NEW_SOURCE in states:
         return n_all // len(states) * (len(states) - 1)
     return n_all
 
 
 def _sharing(net: cs.Network) -> list[str]:
     """What the distributions share between sources, if there are several."""
-    from consilience.data.variable import NEW_SOURCE
+    import consilience as cs
 
     if net.source is None:
         return []
     children = net.dag.children(net.source)
     states = net.variables[net.source].discrete_states
-    n_sources = len([state for state in states if state != NEW_SOURCE])
+    n_sources = len([state for state in states if state != cs.data.NEW_SOURCE])
     what = "tables" if net.is_discrete else "distributions"
     if not children:
         return [
             f"The {what} are pooled over the {n_sources} sources; --by-source gives each its own."
         ]
     if len(children) == len(net.dag.nodes) - 1:
-        tied = NEW_SOURCE in states
+        new = cs.data.NEW_SOURCE
         return [
-            f"The {what} of the {n_sources} sources are tied together; the state {NEW_SOURCE!r} of "
+            f"The {what} of the {n_sources} sources are tied together; the state {new!r} of "
             f"{net.source!r} stands for a source never seen."
-            if tied
+            if new in states
             else f"Each of the {n_sources} sources has {what} of its own."
         ]
     return [f"The {what} of {listed(children)} depend on the source; the others are pooled."]

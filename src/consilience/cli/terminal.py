@@ -46,13 +46,13 @@ def echo(text: object = "", *, err: bool = False) -> None:
 
 def print_rows(table: cs.Table) -> None:
     """Print rows as csv; as they are unless they go to a terminal."""
-    from consilience.data.write import write_csv
+    import consilience as cs
 
     if not sys.stdout.isatty():
-        write_csv(table, sys.stdout.buffer)
+        cs.data.write_csv(table, sys.stdout.buffer)
         return
     stream = io.BytesIO()
-    write_csv(table, stream)
+    cs.data.write_csv(table, stream)
     click.echo(visible(stream.getvalue().decode()), nl=False)
 
 

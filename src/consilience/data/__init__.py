@@ -1,4 +1,4 @@
-"""How columns are read: what cuts numbers into states.
+"""How columns are read: what cuts numbers into states, files of rows, names in quotes.
 
 The public names stand in the stub beside this file and are loaded when first used.
 """

@@ -1,4 +1,4 @@
-"""Files that are there to be read, and what unfolds from a packed one, within bounds.
+"""Files of rows: whether they can be read or written, and what unfolds from a packed one.
 
 A packed file may unfold to a thousand times its size, and so does a table of constant columns. So
 what unfolds is bounded by the memory it takes and not by how far it unfolds.
@@ -7,12 +7,15 @@ what unfolds is bounded by the memory it takes and not by how far it unfolds.
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 from consilience import _check
-from consilience.errors import MissingFileError
+from consilience.errors import FormatError, MissingFileError
 
-__all__ = ["check_file", "unpack"]
+__all__ = ["check_file", "check_rows_path", "unpack"]
+
+WRITTEN = (".csv", ".csv.gz", ".parquet")
 
 PIECE = 2**20  # bytes unpacked at a time, so that a file which unfolds without end is noticed
 
@@ -27,6 +30,16 @@ def check_file(path: Path) -> None:
     elif path.exists():
         told = " It is a pipe or a device: write what it holds to a file first."
     raise MissingFileError(f"there is no file {str(path)!r}.{told}", file=str(path))
+
+
+def check_rows_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path whose extension does not say how rows are written."""
+    file = Path(path)
+    if not file.name.lower().endswith(WRITTEN):
+        raise FormatError(
+            f"rows cannot be written to {file.name!r}. Known extensions: {_check.listed(WRITTEN)}.",
+            file=str(file),
+        )
 
 
 def unpack(path: Path, limit: float, advice: str) -> bytes:

@@ -8,8 +8,8 @@ from typing import Any
 
 from consilience import _check
 from consilience.data.discretize import Discretizer, check_choices
-from consilience.data.labels import label
-from consilience.data.pieces import Markers, is_null
+from consilience.data.labels import is_null, label
+from consilience.data.pieces import Markers
 from consilience.data.spelling import misspelt
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError

@@ -6,22 +6,20 @@ import csv
 import gzip
 import io
 import os
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as arrow_parquet
 
-from consilience import _check, _write
+from consilience import _write
 from consilience.data.frames import WEIGHT
+from consilience.data.packed import check_rows_path
 from consilience.data.table import Table
 from consilience.data.variable import Variable
-from consilience.errors import DataError, FormatError
+from consilience.errors import DataError
 
-__all__ = ["check_rows_path", "to_arrow", "write_csv", "write_rows"]
-
-EXTENSIONS = (".csv", ".csv.gz", ".parquet")
+__all__ = ["to_arrow", "write_csv", "write_rows"]
 
 _STRUCTURAL = frozenset(',"\r\n')
 
@@ -36,17 +34,6 @@ def write_rows(table: Table, path: str | os.PathLike[str]) -> None:
     check_rows_path(path)
     with _write.written(path) as stream:
         _write_as(table, stream, os.fspath(path).lower())
-
-
-def check_rows_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a path whose extension does not say how rows are written."""
-    file = Path(path)
-    if not file.name.lower().endswith(EXTENSIONS):
-        raise FormatError(
-            f"rows cannot be written to {file.name!r}. Known extensions: "
-            f"{_check.listed(EXTENSIONS)}.",
-            file=str(file),
-        )
 
 
 def write_csv(table: Table, stream: Any) -> None:

@@ -1,4 +1,4 @@
-"""Networks of other libraries.
+"""Networks of other libraries, and files that are written whole or not at all.
 
 The public names stand in the stub beside this file and are loaded when first used.
 """

@@ -27,6 +27,9 @@ from consilience.fusion.thresholds import (
     BestScore as BestScore,
     Majority as Majority,
 )
+from consilience.fusion.united_tables import (
+    by_source as by_source,
+)
 from consilience.fusion.votes import (
     ArcVotes as ArcVotes,
     ClassVotes as ClassVotes,

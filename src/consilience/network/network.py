@@ -203,6 +203,12 @@ class Network:
 
         return cost(self, names, given, by=by)
 
+    def describe(self, name: str | None = None, *, max_rows: int = 40) -> str:
+        """The network in words, or the table of one node, of which so many rows are shown."""
+        from consilience.show.text import description
+
+        return description(self, name, max_rows=max_rows)
+
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 

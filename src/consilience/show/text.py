@@ -19,6 +19,7 @@ from consilience.network.network import Network
 
 __all__ = [
     "describe_network",
+    "description",
     "family_text",
     "in_words",
     "layout_of",
@@ -59,6 +60,11 @@ def describe_network(net: Network) -> str:
     ]
     nodes = _aligned([["node", "states", "parameters", "parents"], *rows], right={1, 2})
     return "\n".join([*_heading(net), "", *nodes, "", outline(net)])
+
+
+def description(net: Network, name: str | None, *, max_rows: int) -> str:
+    """The network in words, or the table of one node."""
+    return describe_network(net) if name is None else table_text(net, name, max_rows=max_rows)
 
 
 def outline(model: DAG | Network) -> str:

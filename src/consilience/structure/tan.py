@@ -28,9 +28,10 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
 from consilience.structure.pairs import pair_weights
+from consilience.structure.source_ways import note_on_tree
 from consilience.structure.trees import rooted_tree
 
-__all__ = ["check_tan", "note_on_gaps", "tan", "tan_of"]
+__all__ = ["check_tan", "note_on_gaps", "tan", "tan_of", "tree_notes"]
 
 
 def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
@@ -112,6 +113,12 @@ def tan_of(
         if k in parent:
             arcs.append((features[parent[k]], feature))
     return DAG(arcs, nodes=[target, *features])
+
+
+def tree_notes(table: Table) -> tuple[str, ...]:
+    """What to tell of a tree that was learned from a table: its sources and its gaps."""
+    note = note_on_gaps(table)
+    return (*note_on_tree(engine_of(table)), *(() if note is None else (note,)))
 
 
 def note_on_gaps(table: Table) -> str | None:

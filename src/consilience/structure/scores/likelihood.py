@@ -47,6 +47,7 @@ __all__ = [
     "BIC",
     "EBIC",
     "LogLikelihood",
+    "criterion",
     "fitted",
     "n_free_parameters",
     "price_of",
@@ -137,6 +138,17 @@ class EBIC:
     def local(self, batch: Batch) -> Floats:
         """Penalised log-likelihood of each family."""
         return _penalized(self, batch_of(batch))
+
+
+def criterion(
+    score: AIC | BIC, log_likelihood: float, *, n_parameters: int, n_rows: float
+) -> float:
+    """A log-likelihood less what the score asks for so many free parameters on so many rows.
+
+    >>> criterion(AIC(), -100.0, n_parameters=3, n_rows=50)
+    -103.0
+    """
+    return log_likelihood - float(price_of(score, np.array(n_rows))) * n_parameters
 
 
 def price_of(score: AIC | BIC | EBIC, n_rows: Floats) -> Floats:
