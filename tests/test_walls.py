@@ -228,9 +228,9 @@ def files_of_the_command_line() -> list[Path]:
     return sorted((ROOT / "cli").glob("*.py"))
 
 
-def imported_names(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
-    """Modules of the package that are imported when the code runs, and the names from them."""
-    for node in ast.walk(Running().visit(tree)):
+def imported_names(path: Path) -> Iterator[tuple[str, str | None]]:
+    """Modules that a file imports when it runs, and the names from them."""
+    for node in imports()[path].running:
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -239,7 +239,7 @@ def imported_names(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
 
 @pytest.mark.parametrize("path", files_of_the_command_line(), ids=lambda path: path.name)
 def test_the_command_line_imports_public_names_only(path):
-    for module, name in imported_names(tree_of(path)):
+    for module, name in imported_names(path):
         if module.split(".")[0] != ROOT.name or module.startswith("consilience.cli"):
             continue
         if name is None:
@@ -252,7 +252,7 @@ def test_the_command_line_imports_public_names_only(path):
 
 @pytest.mark.parametrize("path", files_of_the_command_line(), ids=lambda path: path.name)
 def test_the_command_line_uses_public_names_only(path):
-    for node in ast.walk(Running().visit(tree_of(path))):
+    for node in ast.walk(tree_of(path)):
         if not isinstance(node, ast.Attribute):
             continue
         *inner, name = ast.unparse(node).split(".")
