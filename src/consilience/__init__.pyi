@@ -5,6 +5,7 @@ from consilience import (
     causal as causal,
     classify as classify,
     data as data,
+    dynamic as dynamic,
     estimators as estimators,
     files as files,
     fusion as fusion,

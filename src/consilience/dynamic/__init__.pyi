@@ -1,0 +1,31 @@
+from consilience.dynamic.panel import (
+    Panel as Panel,
+)
+from consilience.dynamic.panel_reading import (
+    FillSteps as FillSteps,
+    SplitSequences as SplitSequences,
+    read_panel as read_panel,
+)
+from consilience.dynamic.beliefs_in_time import (
+    Beliefs as Beliefs,
+)
+from consilience.dynamic.conversions import (
+    HMM as HMM,
+    from_hmm as from_hmm,
+    from_var as from_var,
+    to_hmm as to_hmm,
+    to_var as to_var,
+)
+from consilience.dynamic.dynamic_network import (
+    DynamicNetwork as DynamicNetwork,
+)
+from consilience.dynamic.graphs_in_time import (
+    hidden_markov as hidden_markov,
+    vector_autoregression as vector_autoregression,
+)
+from consilience.dynamic.most_probable_paths import (
+    Path as Path,
+)
+from consilience.dynamic.var_matrices import (
+    VAR as VAR,
+)

@@ -1,0 +1,222 @@
+r"""A network in time that is one hidden chain, for steps of EM on long panels.
+
+If the message is over one variable, moved by one table, and all else multiplies it by likelihoods,
+rows with the same likelihood are one *symbol*: their posteriors add up before any family is looked
+at. The loops are those of a hidden Markov model (``kernels/interface.py``), whatever the network
+looks like beside the chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from consilience._typing import Floats, Integers
+from consilience.dynamic.frontier import Frontier, Messages
+from consilience.kernels.interface import LANES, expect_chain, expect_chains
+
+__all__ = ["ChainPart"]
+
+LANES_FROM = 2 * LANES
+"""Number of sequences from which on they are done side by side."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainPart:
+    """The rows of a panel as symbols of one chain.
+
+    Attributes
+    ----------
+    starts, moves
+        Where the numbers of the first state and of the moves start, by group of sequences (a
+        source): equal for all sequences of a group.
+    sequences
+        The sequences of each group.
+    symbols
+        The symbol of each row.
+    bases, known
+        For each symbol where the numbers of each likelihood start, and the state if it is known.
+    strides
+        For each likelihood its stride over the states.
+    """
+
+    frontier: Frontier
+    starts: Integers
+    moves: Integers
+    move_strides: tuple[int, int]
+    sequences: tuple[Integers, ...]
+    symbols: Integers
+    bases: Integers
+    known: Integers
+    strides: Integers
+    n_states: int
+
+    @classmethod
+    def of(cls, frontier: Frontier) -> ChainPart | None:
+        """The chain of a prepared panel, or None if its messages are not of this form."""
+        joins, evidence = frontier.joins, frontier.evidence
+        if len(frontier.open) != 1 or len(joins.of_slice) != 3 or frontier.size < 2:
+            return None
+        (begin, middle, end), k = joins.of_slice, frontier.size
+        is_chain = (
+            middle > begin
+            and end - middle == middle - begin
+            and joins.child[begin] == 0
+            and joins.child[middle] == 0
+            and joins.size_in[begin] == 1
+            and joins.size_in[middle] == k
+            and (joins.child[begin + 1 : middle] < 0).all()
+            and (joins.child[middle + 1 : end] < 0).all()
+            and (joins.size_out == k).all()
+        )
+        if not is_chain or not evidence.n_rows or (np.diff(evidence.first) == 0).any():
+            return None
+        steps, base = evidence.steps, frontier.base
+        heads = evidence.first[:-1]
+        later = np.flatnonzero(steps > 0)
+        of_sequence = np.full(len(heads), -1, np.int64)
+        rows_sequence = np.repeat(np.arange(len(heads)), np.diff(evidence.first))
+        of_sequence[rows_sequence[later]] = base[later, 0]
+        if (base[later, 0] != of_sequence[rows_sequence[later]]).any():
+            return None
+        pairs = np.stack([base[heads, 0], of_sequence], axis=1)
+        groups, place = np.unique(pairs, axis=0, return_inverse=True)
+        strides = []
+        for q in range(begin + 1, middle):
+            cells = slice(joins.first[q], joins.first[q + 1])
+            other = slice(joins.first[q + middle - begin], joins.first[q + 1 + middle - begin])
+            if (joins.f[cells] != joins.f[other]).any() or joins.first[q + 1] - joins.first[q] != k:
+                return None
+            strides.append(int(joins.f[cells][1] - joins.f[cells][0]))
+        cells = np.arange(joins.first[middle], joins.first[middle + 1]).reshape(k, k)
+        f = joins.f[cells]
+        likelihoods = base[:, 1 : middle - begin]
+        keys = np.concatenate([likelihoods, frontier.codes[:, :1]], axis=1)
+        found, symbols = _distinct(keys)
+        return cls(
+            frontier,
+            groups[:, 0],
+            np.where(groups[:, 1] >= 0, groups[:, 1], groups[:, 1].max(initial=0)),
+            (int(f[1, 0] - f[0, 0]), int(f[0, 1] - f[0, 0])),
+            tuple(np.flatnonzero(place == g) for g in range(len(groups))),
+            symbols,
+            np.ascontiguousarray(found[:, :-1]),
+            np.ascontiguousarray(found[:, -1]),
+            np.array(strides, np.int64),
+            k,
+        )
+
+    def infer(self, numbers: Floats) -> Messages:
+        """Log-likelihoods and expected counts, weighted; no posteriors of rows."""
+        k = self.n_states
+        likelihoods = self._likelihoods(numbers)
+        counts = np.zeros(len(numbers))
+        log = np.zeros(len(self.frontier.evidence.first) - 1)
+        sums = np.zeros_like(likelihoods)
+        states = np.arange(k)
+        down, right = self.move_strides
+        for g, sequences in enumerate(self.sequences):
+            places = self.moves[g] + down * states[:, None] + right * states[None, :]
+            moves = np.ascontiguousarray(numbers[places])
+            start = numbers[self.starts[g] + states]
+            first_sum, pairs = np.zeros(k), np.zeros((k, k))
+            self._run(sequences, start, moves, likelihoods, first_sum, pairs, sums, log)
+            np.add.at(counts, places.ravel(), (pairs * moves).ravel())
+            np.add.at(counts, self.starts[g] + states, first_sum)
+        for q, stride in enumerate(self.strides):
+            places = self.bases[:, q][:, None] + stride * states[None, :]
+            counts += np.bincount(places.ravel(), sums[:-1].ravel(), len(counts))
+        return Messages(log, counts, {})
+
+    def _likelihoods(self, numbers: Floats) -> Floats:
+        """The likelihood of each state for each symbol, and a last one that is always one."""
+        states = np.arange(self.n_states)
+        found = np.ones((len(self.known) + 1, self.n_states))
+        for q, stride in enumerate(self.strides):
+            found[:-1] *= numbers[self.bases[:, q][:, None] + stride * states[None, :]]
+        is_known = np.flatnonzero(self.known >= 0)
+        mask = np.zeros((len(is_known), self.n_states))
+        mask[np.arange(len(is_known)), self.known[is_known]] = 1.0
+        found[is_known] *= mask
+        return found
+
+    def _run(
+        self,
+        sequences: Integers,
+        start: Floats,
+        moves: Floats,
+        likelihoods: Floats,
+        first_sum: Floats,
+        pairs: Floats,
+        sums: Floats,
+        log: Floats,
+    ) -> None:
+        evidence = self.frontier.evidence
+        with np.errstate(divide="ignore"):
+            if len(sequences) < LANES_FROM:
+                for s in sequences:
+                    symbols = self.symbols[evidence.first[s] : evidence.first[s + 1]]
+                    log[s] = expect_chain(
+                        start,
+                        moves,
+                        likelihoods,
+                        symbols,
+                        float(evidence.weights[s]),
+                        first_sum,
+                        pairs,
+                        sums,
+                        np.empty((len(symbols), self.n_states)),
+                        np.empty(len(symbols)),
+                    )
+                return
+            for group in self._lanes(sequences):
+                chosen, symbols, lengths = group
+                weights = np.zeros((len(symbols), LANES))
+                weights.ravel()[: len(chosen)] = evidence.weights[chosen]
+                found = np.zeros((len(symbols), LANES))
+                expect_chains(
+                    start,
+                    moves,
+                    likelihoods,
+                    symbols,
+                    lengths,
+                    weights,
+                    first_sum,
+                    pairs,
+                    sums,
+                    found,
+                )
+                log[chosen] = found.ravel()[: len(chosen)]
+
+    def _lanes(self, sequences: Integers) -> list[tuple[Integers, Integers, Integers]]:
+        """Sequences by falling length in groups of lanes, groups of like length together."""
+        first = self.frontier.evidence.first
+        lengths = np.diff(first)[sequences]
+        order = np.argsort(-lengths, kind="stable")
+        found = []
+        block = LANES * 64
+        for at in range(0, len(order), block):
+            chosen = sequences[order[at : at + block]]
+            mine = np.diff(first)[chosen]
+            n_groups = -(-len(chosen) // LANES)
+            symbols = np.full((n_groups * LANES, int(mine[0])), len(self.known), np.int64)
+            for lane, s in enumerate(chosen):
+                symbols[lane, : mine[lane]] = self.symbols[first[s] : first[s + 1]]
+            padded = np.zeros(n_groups * LANES, np.int64)
+            padded[: len(chosen)] = mine
+            wide = symbols.reshape(n_groups, LANES, -1).transpose(0, 2, 1)
+            found.append((chosen, np.ascontiguousarray(wide), padded.reshape(n_groups, LANES)))
+        return found
+
+
+def _distinct(keys: Integers) -> tuple[Integers, Integers]:
+    """The different rows, and which of them each row is."""
+    code = np.zeros(len(keys), np.int64)
+    for column in keys.T:
+        _, inverse = np.unique(column, return_inverse=True)
+        _, code = np.unique(code * (int(inverse.max(initial=0)) + 1) + inverse, return_inverse=True)
+    n = int(code.max(initial=-1)) + 1
+    found = np.zeros((n, keys.shape[1]), np.int64)
+    found[code] = keys
+    return found, np.ascontiguousarray(code)
