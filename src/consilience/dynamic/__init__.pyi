@@ -29,3 +29,22 @@ from consilience.dynamic.most_probable_paths import (
 from consilience.dynamic.var_matrices import (
     VAR as VAR,
 )
+from consilience.dynamic.dynamic_fit import (
+    em as em,
+    fit as fit,
+)
+from consilience.dynamic.first_choices import (
+    Conditional as Conditional,
+    Estimated as Estimated,
+    Stationary as Stationary,
+)
+from consilience.dynamic.forecasting import (
+    Forecast as Forecast,
+)
+from consilience.dynamic.graph_search import (
+    OrderChoice as OrderChoice,
+    choose_order as choose_order,
+    learn as learn,
+    score as score,
+    search as search,
+)

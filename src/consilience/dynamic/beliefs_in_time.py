@@ -30,6 +30,7 @@ __all__ = [
     "log_likelihood",
     "log_source",
     "smoothed",
+    "try_weights",
     "with_sources",
 ]
 
@@ -138,7 +139,7 @@ def with_sources(net: DynamicNetwork, evidence: SequenceEvidence) -> list[Sequen
     ]
 
 
-def _weights(
+def try_weights(
     evidence: SequenceEvidence, log: Floats, of_sequence: Integers | None = None
 ) -> Floats:
     """How much each try counts for each sequence, or row; log-likelihoods (tries, sequences)."""
@@ -169,10 +170,10 @@ def _beliefs(
     log = prior + np.array([evidence.by_sequence(one.log_rows) for one in found])
     total = _mixed_log(evidence, log)
     _refuse_impossible(panel, total)
-    by_row = np.repeat(_weights(evidence, log), np.diff(evidence.first), axis=1)
+    by_row = np.repeat(try_weights(evidence, log), np.diff(evidence.first), axis=1)
     if is_filter and len(tries) > 1:  # of the source, a row knows what the rows up to it say
         so_far = np.array([evidence.up_to_each(one.log_rows) for one in found])
-        by_row = _weights(evidence, prior[:, panel.sequence_codes] + so_far, panel.sequence_codes)
+        by_row = try_weights(evidence, prior[:, panel.sequence_codes] + so_far, panel.sequence_codes)
     mean, sd = _mixed_values(found, by_row)
     return Beliefs(
         panel,

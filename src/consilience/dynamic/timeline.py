@@ -87,6 +87,20 @@ class SequenceBeliefs(NamedTuple):
     probabilities: dict[str, Floats]
     mean: dict[str, Floats]
     sd: dict[str, Floats]
+    mixtures: dict[str, list[tuple[Integers, Floats, Floats, Floats]]]
+
+    def parts_of(self, name: str, rows: Integers) -> tuple[Floats, Floats, Floats]:
+        """Weights, means and sds of the normal laws that a missing value is a mixture of."""
+        found = self.mixtures.get(name, [])
+        width = max([weights.shape[1] for _, weights, _, _ in found], default=1)
+        weight = np.zeros((len(self.mean[name]), width))
+        weight[:, 0] = 1.0
+        mean, sd = np.zeros_like(weight), np.zeros_like(weight)
+        mean[:, 0], sd[:, 0] = self.mean[name], self.sd[name]
+        for at, weights, means, sds in found:
+            k = weights.shape[1]
+            weight[at, :k], mean[at, :k], sd[at, :k] = weights, means, sds
+        return weight[rows], mean[rows], sd[rows]
 
 
 class _Known(NamedTuple):
@@ -199,12 +213,12 @@ class Timeline:
             found = self.frontier.infer(numbers, is_filter=is_filter)
             log = log + found.log_likelihood
             probabilities, counts = found.margins, found.counts
-        mean, sd = self._believed_values(families, counts)
+        mean, sd, mixtures = self._believed_values(families, counts)
         if self._linear:
             linear = self.linear.infer(families.regressions, is_filter=is_filter)
             log = log + linear.log_likelihood
             mean, sd = {**mean, **linear.mean}, {**sd, **linear.sd}
-        return SequenceBeliefs(log, probabilities, mean, sd)
+        return SequenceBeliefs(log, probabilities, mean, sd, mixtures)
 
     def expect(
         self, families: Families, theta: Floats | None = None
@@ -424,8 +438,13 @@ class Timeline:
 
     def _believed_values(
         self, families: Families, counts: Floats
-    ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """Mean and sd of missing values that are mixtures over open discrete parents."""
+    ) -> tuple[
+        dict[str, Floats],
+        dict[str, Floats],
+        dict[str, list[tuple[Integers, Floats, Floats, Floats]]],
+    ]:
+        """Mean and sd of missing values that are mixtures over open discrete parents, and these."""
+        mixtures: dict[str, list[tuple[Integers, Floats, Floats, Floats]]] = {}
         mean = {name: self.evidence.values[name].copy() for name in self._likely}
         sd = {name: np.zeros(self.evidence.n_rows) for name in self._likely}
         for key, factor in self._factors.items():
@@ -444,7 +463,8 @@ class Timeline:
             middle = (weights * means).sum(axis=1)
             spread = (weights * (variances + (means - middle[:, None]) ** 2)).sum(axis=1)
             mean[name][rows], sd[name][rows] = middle, np.sqrt(spread)
-        return mean, sd
+            mixtures.setdefault(name, []).append((rows, weights, means, np.sqrt(variances)))
+        return mean, sd, mixtures
 
     def _add_known(self, counts: Floats, sums: dict[str, Sums], families: Families) -> None:
         """Add the statistics of families that rows have all of; no numbers enter."""

@@ -33,7 +33,7 @@ from consilience.errors import InputError
 from consilience.network.network import Network
 from consilience.parameters.chain_posterior import ChainPosterior
 
-__all__ = ["canonical", "permuted"]
+__all__ = ["canonical", "ordered_states", "permuted", "permuted_law"]
 
 TIE = 1e-3
 """Probabilities and mean codes this close may be equal but for where a learner stopped."""
@@ -103,7 +103,7 @@ def permuted(net: Network, orders: Mapping[str, Integers]) -> Network:
     if not moved:
         return net
     return Network.of(
-        [_permuted(local, moved) for local in net.distributions.values()],
+        [permuted_law(local, moved) for local in net.distributions.values()],
         source=net.source,
         record=net.record,
     )
@@ -122,8 +122,16 @@ def _check_by(net: Network, hidden: Sequence[str], by: str) -> None:
 def _order(net: Network, name: str, hidden: Sequence[str], by: str | None) -> Integers:
     """The states of a node from the first to the last of the canonical order."""
     shares = np.asarray(net.query(name).values).round(DIGITS)
+    return ordered_states(shares, _traits(net, name, shares, hidden, by))
+
+
+def ordered_states(shares: Floats, traits: Iterable[Floats]) -> Integers:
+    """The states by rising traits, each of which breaks the ties of those before it.
+
+    What is still tied stands by falling share, and states without any behind all others.
+    """
     tied = [[k for k in range(len(shares)) if shares[k] > 0]]
-    for trait in _traits(net, name, shares, hidden, by):
+    for trait in traits:
         if all(len(group) < 2 for group in tied):
             break
         tied = [part for group in tied for part in _parted(group, trait)]
@@ -164,7 +172,8 @@ def _parted(group: Sequence[int], trait: Floats) -> list[list[int]]:
     return parts
 
 
-def _permuted(local: Distribution, orders: Mapping[str, Integers]) -> Distribution:
+def permuted_law(local: Distribution, orders: Mapping[str, Integers]) -> Distribution:
+    """A local distribution in which state ``k`` of a variable is what was ``orders[name][k]``."""
     discrete = local.given if isinstance(local, Categorical) else local.discrete
     axes = [variable.name for variable in discrete]
     if not isinstance(local, LinearGaussian):

@@ -11,14 +11,15 @@ whatever they lack. It is sound if the values are missing at random: if what is 
 what was recorded, and not beyond that on what was not. A variable that one source never measured is
 learned from the others.
 
-Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.py``.
+Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.py``, the starts in
+``ascent.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -27,8 +28,10 @@ from consilience._typing import Floats, Seed
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.graph.dag import DAG
+from consilience.incomplete.ascent import Climber
 from consilience.incomplete.canonical import canonical
-from consilience.incomplete.climbing import Climb, Problem, climb
+from consilience.incomplete.climbing import Climb
+from consilience.incomplete.em_record import on_falls, told_of, with_rounds
 from consilience.incomplete.first_tables import (
     check_start,
     like,
@@ -38,29 +41,21 @@ from consilience.incomplete.first_tables import (
 )
 from consilience.incomplete.hidden import Hidden, with_hidden
 from consilience.incomplete.restarts import (
-    all_starts,
     ended_by,
     never_recorded,
-    note_on_hidden,
     number_of_starts,
 )
-from consilience.incomplete.space import Space
-from consilience.incomplete.steps import Step, climbing, held
 from consilience.inference.cases import Cases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor
 from consilience.parameters.fit_record import Statistics, Told
 from consilience.parameters.fitting import FitTask, fit_task
-from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.pooling import Pooled, Separate
+from consilience.parameters.pooling import Separate
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.moments import Moments
 from consilience.structure.searches.task import Progress
 
 __all__ = ["EM", "Convergence", "climb_rows", "em", "refuse_logistic"]
-
-ROUNDS = 10.0
-"""How much wider the tolerance is of the rounds of an estimator that has no objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +98,11 @@ class EM:
         return f"EM({', '.join(said)})"
 
 
+Found = TypeVar("Found")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Convergence:
+class Convergence(Generic[Found]):
     """What EM found, and how.
 
     Attributes
@@ -121,7 +119,7 @@ class Convergence:
         The objective that each start reached.
     """
 
-    network: Network
+    network: Found
     objective: Floats
     log_likelihood: float
     stopped_by: str
@@ -159,7 +157,7 @@ def em(
     seed: Seed = 0,
     progress: Progress | None = None,
     memory_limit: float = MEMORY_LIMIT,
-) -> Convergence:
+) -> Convergence[Network]:
     """The network that EM finds for this graph, and the story of the climb.
 
     :func:`consilience.fit` gives the network alone, with the main points in its record.
@@ -226,7 +224,7 @@ def climb_rows(
     start: Network | None = None,
     seed: Seed = 0,
     progress: Progress | None = None,
-) -> Convergence:
+) -> Convergence[Network]:
     """EM for a checked task whose statistics ``seen`` are known; see :func:`em`."""
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     return _Run(
@@ -259,31 +257,26 @@ class _Run:
     rng: np.random.Generator
     progress: Progress | None
 
-    def convergence(self) -> Convergence:
+    def convergence(self) -> Convergence[Network]:
         """The best of all starts, and the network that its end asks for."""
-        seen = self.seen
-        plain = replace(self.task, chosen=_while_climbing(self.task.chosen))
-        task = climbing(plain, seen.counts)
-        net = self._template(task)
-        apart = [one.names[-1] for one in seen.moments if one.source is not None]
-        cases = Cases.of(net, self.table, apart=apart, memory_limit=self.task.memory_limit)
-        space = Space(net, cases)
-        step = Step(task, net, space, seen)
-        climbs = all_starts(
-            lambda number: self._climb(step, space, self._start(task, net, number), number),
+        climber = Climber(
+            self.task,
+            self.seen,
+            self.choice,
+            [one.child.name for one in self.task.root],
+            self._prepared,
+            self._start,
             self.n_starts,
+            self.progress,
         )
-        best = max(climbs, key=lambda one: one.objective[-1])
-        told = self._told(best, len(climbs), step.statistics(best.expected).moments)
-        expected, chosen = best.expected, self.task.chosen
-        if task is not plain:
-            rounds, tables = self._rounds(plain, step, space, best, net)
-            expected, told = rounds.expected, _with_rounds(told, rounds)
-            chosen = {**chosen, "table": tables}
-        last_task = replace(self.task, chosen=chosen)
-        found = last_task.network(step.statistics(expected), seen, told)
+        done = climber.ascent()
+        best, step, space = done.best, done.step, done.space
+        told = self._told(best, len(done.climbs), step.statistics(best.expected).moments)
+        if done.rounds is not None:
+            told = with_rounds(told, done.rounds)
+        found = done.task.network(step.statistics(done.expected), self.seen, told)
         log_likelihood = space.expect(space.of_network(found)).log_likelihood
-        if step.log_prior is not None and task is plain:
+        if step.log_prior is not None and done.rounds is None:
             reached = log_likelihood + step.log_prior(space.of_network(found))
             if reached >= best.objective[-1]:  # variances over n - 1 are not the highest point
                 best.objective.append(reached)
@@ -291,29 +284,20 @@ class _Run:
             canonical(found, self.hidden),
             np.array(best.objective),
             log_likelihood,
-            ended_by(climbs, best),
-            tuple(one.objective[-1] for one in climbs),
+            ended_by(done.climbs, best),
+            tuple(one.objective[-1] for one in done.climbs),
         )
 
-    def _rounds(
-        self, plain: FitTask, climbed: Step, space: Space, best: Climb, net: Network
-    ) -> tuple[Climb, Any]:
-        """Steps with the estimator of tables itself from where a climb ended, until they rest."""
-        task = held(plain, climbed.statistics(best.expected).counts)
-        step = Step(task, net, space, self.seen)
-        rounds = climb(
-            Problem(space, step.maximize, None),
-            step.maximize(best.expected),
-            iterations=self.choice.iterations,
-            tolerance=ROUNDS * self.choice.tolerance,
-            accelerate=self.choice.accelerate,
-            tell=self._teller(0),
-        )
-        return rounds, task.chosen["table"]
+    def _prepared(self, task: FitTask) -> tuple[Network, Cases]:
+        """A network of the graph, and the rows as its cases."""
+        net = self._template(task)
+        apart = [one.names[-1] for one in self.seen.moments if one.source is not None]
+        limit = self.task.memory_limit
+        return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
 
     def _told(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> Told:
-        told = _told(self.choice, best, n_starts, self.seen, self.hidden)
-        more = _on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
+        told = told_of(self.choice, best, n_starts, self.seen, self.hidden)
+        more = on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
         return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))
 
     def _template(self, task: FitTask) -> Network:
@@ -343,17 +327,6 @@ class _Run:
         is_blind = bool(self.hidden) and self.start is None
         return number_of_starts(self.choice.restarts, is_blind=is_blind)
 
-    def _climb(self, step: Step, space: Space, start: Network, number: int) -> Climb:
-        space.refuse_collapse(start.regressions)
-        return climb(
-            Problem(space, step.maximize, step.log_prior),
-            space.of_network(start),
-            iterations=self.choice.iterations,
-            tolerance=self.choice.tolerance,
-            accelerate=self.choice.accelerate,
-            tell=self._teller(number),
-        )
-
     def _refuse_impossible(self, start: Network) -> None:
         """Refuse a start that excludes a row: what is zero once stays zero."""
         impossible = np.isneginf(start.log_likelihood(self.table)) & (_weights(self.table) > 0)
@@ -364,38 +337,6 @@ class _Run:
                 "never use it. Give one without zeros, such as a fit with cs.Dirichlet().",
                 row=row,
             )
-
-    def _teller(self, number: int) -> Callable[[int, float], None]:
-        def tell(step: int, objective: float) -> None:
-            if self.progress is not None:
-                which = f"start {number + 1} of {self.n_starts}, " if self.n_starts > 1 else ""
-                self.progress(None, f"EM: {which}step {step}, objective {objective:.6g}")
-
-        return tell
-
-
-def _while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Estimators for the steps: variances over n, which the likelihood is highest at."""
-    return {kind: _over_n(one) for kind, one in chosen.items()}
-
-
-def _over_n(estimator: Any) -> Any:
-    if isinstance(estimator, MLE):
-        return MLE(unbiased=False)
-    if isinstance(estimator, Pooled | Separate):
-        return replace(estimator, estimator=_over_n(estimator.estimator))
-    return estimator
-
-
-def _with_rounds(told: Told, rounds: Climb) -> Told:
-    """What the record says of an estimator whose steps maximize no objective."""
-    note = (
-        "EM climbed with a Dirichlet prior of one row a parent state, around the complete rows of "
-        "all sources, since the estimator of tables has no objective; then the estimator was "
-        f"fitted to the expected counts, {len(rounds.objective)} rounds until the parameters "
-        f"{'rested' if rounds.stopped_by == 'tolerance' else 'had to stop: ' + rounds.stopped_by}."
-    )
-    return replace(told, notes=(*(told.notes or ()), note))
 
 
 def _weights(table: Table) -> Floats:
@@ -419,50 +360,3 @@ def _alone_in_a_source(task: FitTask, table: Table) -> list[str]:
         f"Never recorded, and learned from nothing because sources are kept apart: "
         f"{', '.join(lacking)}. Pooled or hierarchical estimators learn them from the others."
     ]
-
-
-def _is_only_hidden(seen: Statistics, hidden: Collection[str]) -> bool:
-    """Whether nothing is missing but what nobody recorded."""
-    families = [
-        *((c.family.variables, c.n_incomplete.sum()) for c in seen.counts),
-        *(((*(v.name for v in m.given), *m.names), m.n_incomplete.sum()) for m in seen.moments),
-    ]
-    return not any(n > 0 and not set(names) & set(hidden) for names, n in families)
-
-
-def _on_falls(n_falls: int, expected: Sequence[Moments]) -> list[str]:
-    """A note on steps that made the objective fall, and why if that is known."""
-    if not n_falls:
-        return []
-    borrowed = any((one.pooled().weight <= len(one.names)).any() for one in expected)
-    why = (
-        "because states with too few rows for a regression of their own borrowed that of all states"
-        if borrowed
-        else "so it may end a little below the highest point"
-    )
-    return [f"The objective of EM fell in {n_falls} step{'s' * (n_falls > 1)}, {why}."]
-
-
-def _told(
-    choice: EM, best: Climb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
-) -> Told:
-    """What the record says: how the gaps were filled, on which condition, and how it ended."""
-    notes = []
-    n_incomplete = [*(c.n_incomplete for c in seen.counts), *(m.n_incomplete for m in seen.moments)]
-    if any(one.sum() > 0 for one in n_incomplete) and not _is_only_hidden(seen, hidden):
-        notes.append(
-            "All rows were used; gaps were filled in expectation by EM, which is sound if values "
-            "are missing at random. The posteriors take the expected counts for counts of rows, so "
-            "they are too narrow where much is missing (cs.gaps.augment draws honest ones, for "
-            "sources "
-            "that are pooled or kept apart)."
-        )
-    notes += note_on_hidden(hidden)
-    steps = len(best.objective)
-    if best.stopped_by == "iterations":
-        notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")
-    elif best.stopped_by == "interrupt":
-        notes.append(f"EM was interrupted after {steps} steps.")
-    starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
-    notes.append(f"EM took {steps} steps{starts}.")
-    return Told(f"{choice!r} with {{}}", tuple(notes))

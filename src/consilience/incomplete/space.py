@@ -13,27 +13,67 @@ is a function of others) makes the likelihood grow without bound: it is refused 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.distributions import Distribution, LinearGaussian
+from consilience.distributions import LinearGaussian
 from consilience.errors import DataError
-from consilience.inference.cases import Cases, Expected
-from consilience.inference.layout import Layout
+from consilience.inference.cases import Expected
+from consilience.inference.layout import HasTables, Layout
 from consilience.inference.normal_cases import where_words
-from consilience.network.network import Network
 
-__all__ = ["Space"]
+__all__ = ["HasFamilies", "Rows", "Space"]
 
 COLLAPSED = 1e-8
 """Share of a column's sd; a residual sd below it counts as zero."""
 
 
+class HasFamilies(HasTables, Protocol):
+    """A network, or the families of one."""
+
+    @property
+    def regressions(self) -> Mapping[str, LinearGaussian]:
+        """The regressions by name."""
+        ...
+
+
+class _Scales(Protocol):
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def centers(self) -> Floats: ...
+
+    @property
+    def spreads(self) -> Floats: ...
+
+
+class Rows(Protocol):
+    """Rows with gaps, prepared for the families of one graph."""
+
+    @property
+    def layout(self) -> Layout:
+        """How the tables stand in a vector."""
+        ...
+
+    @property
+    def normal(self) -> _Scales:
+        """The continuous columns with their means and sds."""
+        ...
+
+    def expect(
+        self, theta: Floats, regressions: Mapping[str, LinearGaussian] | None = None
+    ) -> Expected:
+        """Expected statistics under tables and regressions."""
+        ...
+
+
 class Space:
     """Vectors of the parameters of one graph, for the rows of some cases."""
 
-    def __init__(self, net: Network, cases: Cases) -> None:
+    def __init__(self, net: HasFamilies, cases: Rows) -> None:
         self._net, self._cases = net, cases
         normal = cases.normal
         # A hidden variable, or a constant one, has no sd to be measured by.
@@ -52,7 +92,7 @@ class Space:
         """Cells of all tables."""
         return int(self.layout.first[-1])
 
-    def of_network(self, net: Network) -> Floats:
+    def of_network(self, net: HasFamilies) -> Floats:
         """The vector of a network."""
         theta = self.layout.flatten({name: local.table for name, local in net.tables.items()})
         return self.vector(theta, net.regressions)
@@ -80,15 +120,6 @@ class Space:
             place += size
         self.refuse_collapse(found)
         return vector[: self.n_cells], found
-
-    def network(self, vector: Floats) -> Network:
-        """The network of a vector, without a record."""
-        theta, regressions = self.split(vector)
-        tables = self.layout.split(theta)
-        every: dict[str, Distribution] = {**regressions}
-        for name, local in self._net.tables.items():
-            every[name] = local.with_parameters(tables[name])
-        return Network({n: every[n] for n in self._net.distributions}, self._net.source)
 
     def expect(self, vector: Floats) -> Expected:
         """Expected statistics of the rows at these parameters."""

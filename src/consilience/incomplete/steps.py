@@ -20,18 +20,17 @@ are held (:func:`held`), unless it keeps the sources apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from consilience._typing import Bools, Floats
-from consilience.distributions import Categorical, LinearGaussian
-from consilience.incomplete.space import Space
+from consilience.distributions import Categorical
+from consilience.incomplete.space import HasFamilies, Space
 from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
-from consilience.network.network import Network
 from consilience.parameters.chain import HDC, HeldChain
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import is_apart, is_for_new_sources
@@ -89,13 +88,22 @@ class Step:
     """The M-step: from expected statistics to the vector of parameters.
 
     Tables under a conjugate prior are done on vectors; all others, and regressions, by the
-    estimators of the task. The table of the source stays as it is.
+    estimators of the task. Families that are fixed, such as the source, stay as they are.
     """
 
-    def __init__(self, task: FitTask, net: Network, space: Space, seen: Statistics) -> None:
+    def __init__(
+        self,
+        task: FitTask,
+        net: HasFamilies,
+        space: Space,
+        seen: Statistics,
+        *,
+        fixed: Collection[str] = (),
+    ) -> None:
         self._task, self._space, self._seen = task, space, seen
+        self._fixed = {n: one for n, one in net.regressions.items() if n in fixed}
         self._start = space.layout.flatten({name: one.table for name, one in net.tables.items()})
-        self._tables = self._conjugate(net) if is_conjugate(task.chosen.get("table")) else None
+        self._tables = self._conjugate(fixed) if is_conjugate(task.chosen.get("table")) else None
         regression = innermost(task.chosen.get("regression"))
         has_law = self._tables is not None and isinstance(regression, MLE | None)
         self.log_prior = self._log_prior if has_law else None
@@ -106,10 +114,10 @@ class Step:
             theta = self._tables.maximize(expected.counts)
         else:
             theta = self._estimated(expected.counts)
-        regressions: dict[str, LinearGaussian] = {}
+        regressions = dict(self._fixed)
         if self._seen.moments:
             found = self._task.chosen["regression"].regress(self.moments(expected))
-            regressions = {one.child.name: one for one in found}
+            regressions |= {one.child.name: one for one in found}
             self._space.refuse_collapse(regressions)
         return self._space.vector(theta, regressions)
 
@@ -129,12 +137,12 @@ class Step:
         tables = {**layout.split(self._start), **{one.child.name: one.table for one in found}}
         return layout.flatten(tables)
 
-    def _conjugate(self, net: Network) -> Conjugate:
+    def _conjugate(self, fixed: Collection[str]) -> Conjugate:
         layout, estimator = self._space.layout, self._task.chosen.get("table")
         prior = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
         prior |= {one.child.name: _prior(estimator, one) for one in self._seen.counts}
-        fixed = {name: np.full(shape, name == net.source) for name, shape in layout.shapes.items()}
-        return Conjugate(layout, layout.flatten(prior), self._start, layout.flatten(fixed) > 0)
+        stays = {name: np.full(shape, name in fixed) for name, shape in layout.shapes.items()}
+        return Conjugate(layout, layout.flatten(prior), self._start, layout.flatten(stays) > 0)
 
     def _log_prior(self, vector: Floats) -> float:
         if self._tables is None:

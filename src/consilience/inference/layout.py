@@ -6,17 +6,27 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
 
 from consilience import _freeze
 from consilience._typing import Floats, Integers
-from consilience.network.network import Network
+from consilience.distributions import Categorical
 
-__all__ = ["Layout", "is_normalised"]
+__all__ = ["HasTables", "Layout", "is_normalised"]
 
 NORMALISED = 1e-9
 """Rows of a table whose sums differ from one by no more are normalised."""
+
+
+class HasTables(Protocol):
+    """A network, or the families of one."""
+
+    @property
+    def tables(self) -> Mapping[str, Categorical]:
+        """The tables by name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +51,7 @@ class Layout:
         _freeze.own(self)
 
     @classmethod
-    def of(cls, net: Network) -> Layout:
+    def of(cls, net: HasTables) -> Layout:
         """The layout of the tables of a network, in the order of its nodes.
 
         >>> import consilience as cs

@@ -48,6 +48,7 @@ from consilience.latent.influence_record import Influence, InfluenceStep
 from consilience.latent.moves import AfterMove, AfterSearch, Relearning
 from consilience.latent.soft_labels import Completion, SoftCompletion
 from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import Network
 from consilience.network.record import Record
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator
@@ -326,7 +327,7 @@ class _Task:
 
     def alone(self, choice: EM, rng: np.random.Generator, clock: Clock) -> _Found:
         """The models without arcs between them."""
-        models: list[Convergence] = []
+        models: list[Convergence[Network]] = []
         for i, (name, observed) in enumerate(self.groups.items()):
             clock.tell(i / len(self.groups), partial(str, f"model {name!r} alone"))
             dag = DAG([(name, one) for one in observed])
@@ -402,7 +403,7 @@ class _Task:
         return _Found(net, dag, float(log_likelihood), float(score))
 
 
-def _record(found: Sequence[Convergence], name: str, choice: EM) -> Record:
+def _record(found: Sequence[Convergence[Network]], name: str, choice: EM) -> Record:
     """The rows of all families as EM tells them, and whether it ended."""
     records = [one.network.record for one in found]
     n_open = sum(one.stopped_by == "iterations" for one in found)
@@ -427,7 +428,7 @@ def _share_missing(table: Table) -> float:
     return 100 * missing / max(float(weights.sum()) * len(table.columns), 1e-300)
 
 
-def _stop_if_interrupted(found: Convergence) -> None:
+def _stop_if_interrupted(found: Convergence[Network]) -> None:
     """EM keeps what it has when it is interrupted; the whole learner stops then."""
     if found.stopped_by == "interrupt":
         raise KeyboardInterrupt

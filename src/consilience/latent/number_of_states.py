@@ -290,7 +290,7 @@ class _Task:
         same = Network({**net.distributions, source.name: even}, net.source, net.record)
         return self._log_likelihood(same, rows) + rows.total_weight * np.log(source.n_states)
 
-    def _em(self, rows: Table, estimator: Dirichlet) -> Convergence:
+    def _em(self, rows: Table, estimator: Dirichlet) -> Convergence[Network]:
         found = em(self.dag, rows, estimator, hidden=self.hidden, choice=self.choice, seed=self.rng)
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt

@@ -46,7 +46,7 @@ from consilience.statistics.gather import count, engine_of
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
 
-__all__ = ["FitTask", "fit_task"]
+__all__ = ["FitTask", "fit_task", "source_root"]
 
 
 def fit_task(
@@ -73,7 +73,7 @@ def fit_task(
         gaussian=gaussian,
         logistic=logistic,
     )
-    root = _source_root(engine, dag, source, kind, chosen)
+    root = source_root(engine, dag, source, kind, chosen)
     priors = [getattr(chosen[its], "has_prior", False) for its in kind.values()]
     needs_no_rows = estimator is not None and all(priors)
     return FitTask(engine, dag, source, kind, chosen, memory_limit, root, needs_no_rows)
@@ -115,14 +115,14 @@ class FitTask:
         ``seen`` are those of the rows as they are, if others were estimated from; ``told`` is what
         the record says about the gaps.
         """
-        local = self._estimated(found)
+        local = self.estimated(found)
         nodes = list(self.kind)
         record = record_of(self.chosen, nodes, found if seen is None else seen, found, local, told)
         return self._assembled(local, record)
 
     def plain_network(self, found: Statistics) -> Network:
         """The network estimated from statistics, without a record: a step of many."""
-        return self._assembled(self._estimated(found), Record())
+        return self._assembled(self.estimated(found), Record())
 
     def _assembled(self, local: Mapping[str, Distribution], record: Record) -> Network:
         root = self.root
@@ -132,7 +132,7 @@ class FitTask:
             record=record,
         )
 
-    def _estimated(self, found: Statistics) -> dict[str, Distribution]:
+    def estimated(self, found: Statistics) -> dict[str, Distribution]:
         """The local distribution of every node but the source."""
         counts, moments = found.counts, found.moments
         tables = self.chosen["table"].estimate(counts) if counts else []
@@ -211,7 +211,7 @@ class FitTask:
         )
 
 
-def _source_root(
+def source_root(
     engine: Engine, dag: DAG, name: str, kind: Mapping[str, str], chosen: Mapping[str, Any]
 ) -> tuple[Categorical, ...]:
     """The distribution of the source node, if the network has one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ SQUASHED = 3.0  # if they are so many times as far below the end as the others
 ROOM = 0.05  # between the end of the line and the marks of the starts, as a share of the steps
 
 
-def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = None) -> Axes:
+def plot_convergence(story: Convergence[Any] | VariationalResult, ax: Axes | None = None) -> Axes:
     """The objective against the step, and where the other starts ended.
 
     The line is the climb of the best start. If there were several, a bar right of its end marks
@@ -73,7 +73,7 @@ def plot_convergence(story: Convergence | VariationalResult, ax: Axes | None = N
     return ax
 
 
-def _climb(story: Convergence | VariationalResult) -> tuple[str, Floats, int]:
+def _climb(story: Convergence[Any] | VariationalResult) -> tuple[str, Floats, int]:
     """What is climbed, its value after each step, and the number of the first step."""
     if isinstance(story, Convergence):
         return "objective", story.objective, 0
@@ -106,7 +106,7 @@ def _later(values: Floats) -> Floats:
 
 
 def _dress(
-    ax: Axes, name: str, values: Floats, story: Convergence | VariationalResult, first: int
+    ax: Axes, name: str, values: Floats, story: Convergence[Any] | VariationalResult, first: int
 ) -> None:
     n_starts = len(story.starts)
     starts = f", best of {n_starts} starts" if n_starts > 1 else ""

@@ -1,0 +1,161 @@
+"""EM from all its starts, for rows of any kind: tables, or sequences in time.
+
+What differs between kinds of rows is how they are prepared (:class:`Rows` of ``space.py``) and
+where a start begins. Steps with an estimator of tables that maximizes no objective come last, from
+where the best climb ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from consilience.incomplete.climbing import Climb, Problem, climb
+from consilience.incomplete.restarts import all_starts
+from consilience.incomplete.space import HasFamilies, Rows, Space
+from consilience.incomplete.steps import Step, climbing, held
+from consilience.inference.cases import Expected
+from consilience.parameters.fit_record import Statistics
+from consilience.parameters.fitting import FitTask
+from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import Pooled, Separate
+from consilience.structure.searches.task import Progress
+
+__all__ = ["Ascent", "Climber"]
+
+ROUNDS = 10.0
+"""How much wider the tolerance is of the rounds of an estimator that has no objective."""
+
+
+Net = TypeVar("Net", bound=HasFamilies)
+
+
+class How(Protocol):
+    """How EM climbs."""
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def tolerance(self) -> float: ...
+
+    @property
+    def accelerate(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ascent:
+    """All climbs, the best of them, and what it ended with.
+
+    ``rounds`` are those of an estimator without an objective, or None; ``task`` is that of the
+    last estimate and ``expected`` its statistics.
+    """
+
+    climbs: Sequence[Climb]
+    best: Climb
+    rounds: Climb | None
+    task: FitTask
+    expected: Expected
+    step: Step
+    space: Space
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Climber(Generic[Net]):
+    """EM on prepared rows.
+
+    Parameters
+    ----------
+    task
+        The families and their estimators.
+    seen
+        Statistics of the rows as they are.
+    how
+        How EM climbs.
+    fixed
+        Families that stay as they are.
+    prepare
+        From the task of the climb to a network of the graph and the rows prepared for it.
+    start
+        Where the start of a number begins.
+    n_starts
+        Number of starts.
+    progress
+        Called now and then with None and a text.
+    """
+
+    task: FitTask
+    seen: Statistics
+    how: How
+    fixed: Collection[str]
+    prepare: Callable[[FitTask], tuple[Net, Rows]]
+    start: Callable[[FitTask, Net, int], HasFamilies]
+    n_starts: int
+    progress: Progress | None
+
+    def ascent(self) -> Ascent:
+        """Climb from all starts; then rounds with an estimator that has no objective."""
+        plain = replace(self.task, chosen=_while_climbing(self.task.chosen))
+        task = climbing(plain, self.seen.counts)
+        net, rows = self.prepare(task)
+        space = Space(net, rows)
+        step = Step(task, net, space, self.seen, fixed=self.fixed)
+        climbs = all_starts(
+            lambda number: self._climb(step, space, self.start(task, net, number), number),
+            self.n_starts,
+        )
+        best = max(climbs, key=lambda one: one.objective[-1])
+        if task is plain:
+            return Ascent(climbs, best, None, self.task, best.expected, step, space)
+        rounds, tables = self._rounds(plain, step, space, best, net)
+        last = replace(self.task, chosen={**self.task.chosen, "table": tables})
+        return Ascent(climbs, best, rounds, last, rounds.expected, step, space)
+
+    def _climb(self, step: Step, space: Space, start: HasFamilies, number: int) -> Climb:
+        space.refuse_collapse(start.regressions)
+        return climb(
+            Problem(space, step.maximize, step.log_prior),
+            space.of_network(start),
+            iterations=self.how.iterations,
+            tolerance=self.how.tolerance,
+            accelerate=self.how.accelerate,
+            tell=self._teller(number),
+        )
+
+    def _rounds(
+        self, plain: FitTask, climbed: Step, space: Space, best: Climb, net: Net
+    ) -> tuple[Climb, Any]:
+        """Steps with the estimator of tables itself from where a climb ended, until they rest."""
+        task = held(plain, climbed.statistics(best.expected).counts)
+        step = Step(task, net, space, self.seen, fixed=self.fixed)
+        rounds = climb(
+            Problem(space, step.maximize, None),
+            step.maximize(best.expected),
+            iterations=self.how.iterations,
+            tolerance=ROUNDS * self.how.tolerance,
+            accelerate=self.how.accelerate,
+            tell=self._teller(0),
+        )
+        return rounds, task.chosen["table"]
+
+    def _teller(self, number: int) -> Callable[[int, float], None]:
+        def tell(step: int, objective: float) -> None:
+            if self.progress is not None:
+                which = f"start {number + 1} of {self.n_starts}, " if self.n_starts > 1 else ""
+                self.progress(None, f"EM: {which}step {step}, objective {objective:.6g}")
+
+        return tell
+
+
+def _while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Estimators for the steps: variances over n, which the likelihood is highest at."""
+    return {kind: _over_n(one) for kind, one in chosen.items()}
+
+
+def _over_n(estimator: Any) -> Any:
+    if isinstance(estimator, MLE):
+        return MLE(unbiased=False)
+    if isinstance(estimator, Pooled | Separate):
+        return replace(estimator, estimator=_over_n(estimator.estimator))
+    return estimator

@@ -1,0 +1,74 @@
+"""What the record of a fit by EM says: how gaps were filled, on which condition, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from consilience.incomplete.ascent import How
+from consilience.incomplete.climbing import Climb
+from consilience.incomplete.restarts import note_on_hidden
+from consilience.parameters.fit_record import Statistics, Told
+from consilience.statistics.moments import Moments
+
+__all__ = ["on_falls", "told_of", "with_rounds"]
+
+
+def told_of(
+    choice: How, best: Climb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
+) -> Told:
+    """What the record says: how the gaps were filled, on which condition, and how it ended."""
+    notes = []
+    n_incomplete = [*(c.n_incomplete for c in seen.counts), *(m.n_incomplete for m in seen.moments)]
+    if any(one.sum() > 0 for one in n_incomplete) and not _is_only_hidden(seen, hidden):
+        notes.append(
+            "All rows were used; gaps were filled in expectation by EM, which is sound if values "
+            "are missing at random. The posteriors take the expected counts for counts of rows, so "
+            "they are too narrow where much is missing (cs.gaps.augment draws honest ones, for "
+            "sources "
+            "that are pooled or kept apart)."
+        )
+    notes += note_on_hidden(hidden)
+    steps = len(best.objective)
+    if best.stopped_by == "iterations":
+        notes.append(
+            f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...)."
+        )
+    elif best.stopped_by == "interrupt":
+        notes.append(f"EM was interrupted after {steps} steps.")
+    starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
+    notes.append(f"EM took {steps} steps{starts}.")
+    return Told(f"{choice!r} with {{}}", tuple(notes))
+
+
+def with_rounds(told: Told, rounds: Climb) -> Told:
+    """What the record says of an estimator whose steps maximize no objective."""
+    note = (
+        "EM climbed with a Dirichlet prior of one row a parent state, around the complete rows of "
+        "all sources, since the estimator of tables has no objective; then the estimator was "
+        f"fitted to the expected counts, {len(rounds.objective)} rounds until the parameters "
+        f"{'rested' if rounds.stopped_by == 'tolerance' else 'had to stop: ' + rounds.stopped_by}."
+    )
+    return replace(told, notes=(*(told.notes or ()), note))
+
+
+def on_falls(n_falls: int, expected: Sequence[Moments]) -> list[str]:
+    """A note on steps that made the objective fall, and why if that is known."""
+    if not n_falls:
+        return []
+    borrowed = any((one.pooled().weight <= len(one.names)).any() for one in expected)
+    why = (
+        "because states with too few rows for a regression of their own borrowed that of all states"
+        if borrowed
+        else "so it may end a little below the highest point"
+    )
+    return [f"The objective of EM fell in {n_falls} step{'s' * (n_falls > 1)}, {why}."]
+
+
+def _is_only_hidden(seen: Statistics, hidden: Collection[str]) -> bool:
+    """Whether nothing is missing but what nobody recorded."""
+    families = [
+        *((c.family.variables, c.n_incomplete.sum()) for c in seen.counts),
+        *(((*(v.name for v in m.given), *m.names), m.n_incomplete.sum()) for m in seen.moments),
+    ]
+    return not any(n > 0 and not set(names) & set(hidden) for names, n in families)
