@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import consilience as cs
 from consilience.errors import DataError, GraphError, ImpossibleEvidenceError, InputError
-from consilience.incomplete.em import _on_falls
+from consilience.incomplete.em_record import on_falls
 
 CHAIN = cs.DAG([("x", "y"), ("y", "z")])
 EVEN = cs.EM(tolerance=1e-13, iterations=3000)
@@ -383,5 +383,5 @@ def test_a_fall_without_borrowed_regressions_is_not_put_down_to_them():
 
 def test_a_fall_is_put_down_to_the_regression_that_a_rare_state_borrows():
     table = cs.read({"k": ["a", *"bbbb"], "x": [0.5, 1.5, 2.5, 4.0, 8.0]})
-    (note,) = _on_falls(2, [cs.moments(table, ["x"], by=["k"])])
+    (note,) = on_falls(2, [cs.moments(table, ["x"], by=["k"])])
     assert "fell in 2 steps, because states with too few rows" in note

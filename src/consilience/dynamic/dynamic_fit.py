@@ -250,26 +250,24 @@ def _flat_posteriors(
 
 
 class _Scales:
-    """Means and sds of what is known of the continuous columns, by key of the families."""
+    """Means and sds of what is known of the columns of all regressions, by name."""
 
     def __init__(self, families: Families, evidence: SequenceEvidence) -> None:
         found: dict[str, tuple[float, float]] = {}
         for key, local in families.regressions.items():
             for variable in (*local.continuous, local.child):
-                base = variable.name.rsplit("(", 1)[0] if variable.name not in evidence.values else (
-                    variable.name
-                )
-                column = evidence.values[base]
-                known = column[~np.isnan(column)]
-                found[variable.name] = (
-                    (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
-                )
+                found[variable.name] = _scale(variable.name, evidence)
             found[key] = found[local.child.name]
-        self.names = tuple(families.regressions)
-        self._every = found
-        self.centers = np.array([found[name][0] for name in found])
-        self.spreads = np.array([found[name][1] for name in found])
         self.names = tuple(found)
+        self.centers = np.array([center for center, _ in found.values()])
+        self.spreads = np.array([spread for _, spread in found.values()])
+
+
+def _scale(node: str, evidence: SequenceEvidence) -> tuple[float, float]:
+    name = node if node in evidence.values else node.rsplit("(", 1)[0]
+    column = evidence.values[name]
+    known = column[~np.isnan(column)]
+    return (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ same rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -28,7 +29,7 @@ from consilience.incomplete.structural_em import StructuralEM
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
 from consilience.structure.family_scores import family_scores
-from consilience.structure.scores.likelihood import BIC
+from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.score import Score, check_score
 from consilience.structure.searches.task import Progress, Search, SearchResult
 from consilience.structure.source_ways import default_score
@@ -92,7 +93,7 @@ def learn(
     >>> import consilience as cs
     >>> panel = cs.dynamic.read_panel({"x": list("aabb") * 20, "y": list("abba") * 20})
     >>> cs.dynamic.learn(panel, instantaneous=False).arcs  # each is what the other was
-    (('x(t-1)', 'y'), ('y(t-1)', 'x'))
+    (('y(t-1)', 'x'), ('x(t-1)', 'y'))
     """
     return _search(
         panel,
@@ -197,7 +198,8 @@ def choose_order(
     """The order whose transition scores best, all orders judged on the same rows.
 
     If all variables are continuous, the graphs are full vector autoregressions; otherwise the best
-    graph of each order is searched for.
+    graph of each order is searched for. Scores of continuous nodes are of the likelihood at its
+    maximum, with variances over the number of rows.
 
     Examples
     --------
@@ -233,8 +235,20 @@ def choose_order(
                 panel, wide, order, instantaneous, judge, search, seed, memory_limit
             )
         scores[order] = _transition_score(wide, graphs[order], judge, panel.inputs, memory_limit)
+        if is_linear and isinstance(judge, LogLikelihood | BIC | AIC | EBIC):
+            scores[order] += _at_the_maximum(graphs[order], names, float(wide.total_weight))
     best = max(tried, key=lambda order: scores[order])
     return OrderChoice(best, scores, wide.n_rows, graphs)
+
+
+def _at_the_maximum(dag: DAG, names: Sequence[str], n: float) -> float:
+    """What the likelihood gains if variances are over n, as at its maximum, and not over n - p.
+
+    A graph of one order is judged the same by both; between orders, whose numbers of coefficients
+    differ, the maximum is what penalties are meant for.
+    """
+    sizes = [1 + len(dag.parents(name)) for name in names]
+    return sum(0.5 * n * math.log(n / (n - p)) - 0.5 * p for p in sizes)
 
 
 def _found(

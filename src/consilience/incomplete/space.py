@@ -78,7 +78,8 @@ class Space:
         normal = cases.normal
         # A hidden variable, or a constant one, has no sd to be measured by.
         spreads = np.where(normal.spreads > 0, normal.spreads, 1.0)
-        self._limits = dict(zip(normal.names, COLLAPSED * normal.spreads, strict=True))
+        limits = dict(zip(normal.names, COLLAPSED * normal.spreads, strict=True))
+        self._limits = {name: limits[name] for name in net.regressions}
         self._spreads = dict(zip(normal.names, spreads, strict=True))
         self._centers = dict(zip(normal.names, normal.centers, strict=True))
 

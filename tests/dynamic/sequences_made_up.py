@@ -151,3 +151,49 @@ def log_of_inputs(net, unrolled, given):
     """What the flat laws of inputs add to a static log probability."""
     known = {n: v for n, v in given.items() if n.rsplit("(", 1)[0] in net.inputs}
     return cs.log_probability(unrolled, known) if known else 0.0
+
+
+def wide_row(unrolled, given):
+    """A table of one row with what is given."""
+    columns = {}
+    for name, variable in unrolled.variables.items():
+        value = given.get(name)
+        columns[name] = [value if value is not None else (np.nan if variable.is_continuous else None)]
+    return cs.read(columns, schema=dict(unrolled.variables))
+
+
+def worst_difference(net, panel):
+    """The largest difference of all answers from static inference on the unrolled network."""
+    log, smooth = net.log_likelihood(panel), net.smooth(panel)
+    filtered, path = net.filter(panel), net.mpe(panel)
+    worst = 0.0
+    for s in range(panel.n_sequences):
+        length = int(panel.lengths[s])
+        unrolled, given = net.unroll(length), static_given(net, panel, s)
+        by_inputs = log_of_inputs(net, unrolled, given)
+        worst = max(worst, _apart(log[s], cs.log_probability(unrolled, given) - by_inputs))
+        best = unrolled.mpe(given=given).log_probability - by_inputs
+        worst = max(worst, _apart(path.log_probability[s], best))
+        margins = unrolled.marginals(given=given)
+        for t in range(length):
+            known = static_given(net, panel, s, t + 1)
+            for name in net.transition:
+                if at(name, t) not in given:
+                    row = panel.first[s] + t
+                    so_far = unrolled.query(at(name, t), given=known)
+                    worst = max(worst, _belief_apart(smooth, name, row, margins[at(name, t)]))
+                    worst = max(worst, _belief_apart(filtered, name, row, so_far))
+    return worst
+
+
+def _belief_apart(beliefs, name, row, wanted):
+    if name in beliefs.probabilities:
+        return float(np.abs(beliefs.probabilities[name][row] - wanted.values).max())
+    mean, variance = float(np.asarray(wanted.mean)), float(np.asarray(wanted.variance))
+    return max(
+        _apart(beliefs.mean[name][row], mean), _apart(beliefs.sd[name][row] ** 2, variance)
+    )
+
+
+def _apart(found, wanted):
+    return abs(found - wanted) / max(1.0, abs(wanted))
