@@ -35,7 +35,9 @@ def moved(variable, name):
     return cs.Variable(name, variable.states)
 
 
-def random_dynamic(rng, *, kind="discrete", order=1, n_nodes=3, n_hidden=1, inputs=0, sources=0):
+def random_dynamic(  # noqa: C901 - a recipe, one line after the other
+    rng, *, kind="discrete", order=1, n_nodes=3, n_hidden=1, inputs=0, sources=0
+):
     """A random network: kind is "discrete", "linear" or "emissions" (continuous leaves)."""
     names = [f"v{i}" for i in range(n_nodes)]
     is_leaf = dict.fromkeys(names, False)
@@ -47,7 +49,10 @@ def random_dynamic(rng, *, kind="discrete", order=1, n_nodes=3, n_hidden=1, inpu
         return cs.Variable(name, None if continuous else STATES[int(rng.integers(2, 4))])
 
     variables = {name: variable(name) for name in names}
-    given = {f"u{i}": cs.Variable(f"u{i}", None if kind == "linear" else STATES[2]) for i in range(inputs)}
+    given = {
+        f"u{i}": cs.Variable(f"u{i}", None if kind == "linear" else STATES[2])
+        for i in range(inputs)
+    }
     source = cs.Variable("place", ("rome", "oslo")) if sources else None
     parents = {}
     for i, name in enumerate(names):
@@ -73,7 +78,7 @@ def random_dynamic(rng, *, kind="discrete", order=1, n_nodes=3, n_hidden=1, inpu
     if source is not None:
         initial.append(cs.Categorical(source, (), rng.dirichlet(np.ones(2))))
     for k in range(order):
-        for i, name in enumerate(names):
+        for name in names:
             if all(lag <= k for _, lag in parents[name]):
                 continue
             mine = [moved(every[p], at(p, k - lag)) for p, lag in parents[name] if lag <= k]
@@ -85,11 +90,12 @@ def random_dynamic(rng, *, kind="discrete", order=1, n_nodes=3, n_hidden=1, inpu
     from consilience.dynamic.early_slices import flat, tied_family
 
     for k in range(order):
-        for name in names:
-            if at(name, k) not in placed:
-                initial.append(tied_family(tied[name], k, source.name if source else None))
-        for name, v in given.items():
-            initial.append(flat(moved(v, at(name, k))))
+        initial.extend(
+            tied_family(tied[name], k, source.name if source else None)
+            for name in names
+            if at(name, k) not in placed
+        )
+        initial.extend(flat(moved(v, at(name, k))) for name, v in given.items())
     return cs.dynamic.DynamicNetwork(
         cs.Network.of(initial, source=source.name if source else None),
         transition,
@@ -103,7 +109,9 @@ def panel_of(rng, net, lengths, *, gaps=0.3, knows_source=True, gaps_in=None):
     sequences = []
     for s, length in enumerate(lengths):
         inputs = {
-            n: rng.normal(size=length) if net.variables[n].is_continuous else rng.choice(["a", "b"], length)
+            n: rng.normal(size=length)
+            if net.variables[n].is_continuous
+            else rng.choice(["a", "b"], length)
             for n in net.inputs
         }
         one = net.sample(1, length, inputs=inputs or None, seed=int(rng.integers(1e9)))
@@ -158,7 +166,9 @@ def wide_row(unrolled, given):
     columns = {}
     for name, variable in unrolled.variables.items():
         value = given.get(name)
-        columns[name] = [value if value is not None else (np.nan if variable.is_continuous else None)]
+        columns[name] = [
+            value if value is not None else (np.nan if variable.is_continuous else None)
+        ]
     return cs.read(columns, schema=dict(unrolled.variables))
 
 
@@ -188,11 +198,9 @@ def worst_difference(net, panel):
 
 def _belief_apart(beliefs, name, row, wanted):
     if name in beliefs.probabilities:
-        return float(np.abs(beliefs.probabilities[name][row] - wanted.values).max())
+        return float(np.abs(beliefs.probabilities[name][row] - wanted.values).max())  # noqa: PD011
     mean, variance = float(np.asarray(wanted.mean)), float(np.asarray(wanted.variance))
-    return max(
-        _apart(beliefs.mean[name][row], mean), _apart(beliefs.sd[name][row] ** 2, variance)
-    )
+    return max(_apart(beliefs.mean[name][row], mean), _apart(beliefs.sd[name][row] ** 2, variance))
 
 
 def _apart(found, wanted):

@@ -19,14 +19,14 @@ from consilience.dynamic.lagged_names import at
 from consilience.dynamic.timeline import Families, Timeline
 
 CASES = [
-    ("discrete", 1, dict(n_nodes=4, n_hidden=2)),
-    ("discrete", 2, dict(n_nodes=3, n_hidden=1, inputs=1)),
-    ("discrete", 3, dict(n_nodes=2, n_hidden=1, sources=2)),
-    ("linear", 1, dict(n_nodes=3, n_hidden=1, inputs=1, sources=2)),
-    ("linear", 2, dict(n_nodes=3, n_hidden=0)),
-    ("linear", 3, dict(n_nodes=2, n_hidden=1)),
-    ("emissions", 1, dict(n_nodes=4, n_hidden=2, inputs=1)),
-    ("emissions", 2, dict(n_nodes=3, n_hidden=1, sources=2)),
+    ("discrete", 1, {"n_nodes": 4, "n_hidden": 2}),
+    ("discrete", 2, {"n_nodes": 3, "n_hidden": 1, "inputs": 1}),
+    ("discrete", 3, {"n_nodes": 2, "n_hidden": 1, "sources": 2}),
+    ("linear", 1, {"n_nodes": 3, "n_hidden": 1, "inputs": 1, "sources": 2}),
+    ("linear", 2, {"n_nodes": 3, "n_hidden": 0}),
+    ("linear", 3, {"n_nodes": 2, "n_hidden": 1}),
+    ("emissions", 1, {"n_nodes": 4, "n_hidden": 2, "inputs": 1}),
+    ("emissions", 2, {"n_nodes": 3, "n_hidden": 1, "sources": 2}),
 ]
 
 

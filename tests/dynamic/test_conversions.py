@@ -51,14 +51,14 @@ def test_stable_ones_start_from_the_stationary_law():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(covariance=[[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue"),
-        (dict(covariance=[[1.0, 0.5], [0.2, 1.0]]), "symmetric"),
-        (dict(intercept=[1.0]), "intercept must be finite numbers of shape"),
-        (dict(coefficients=[[[1.0, 2.0]]]), "coefficients must be finite"),
+        ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "negative eigenvalue"),
+        ({"covariance": [[1.0, 0.5], [0.2, 1.0]]}, "symmetric"),
+        ({"intercept": [1.0]}, "intercept must be finite numbers of shape"),
+        ({"coefficients": [[[1.0, 2.0]]]}, "coefficients must be finite"),
     ],
 )
 def test_matrices_that_are_none_are_refused(change, message):
-    whole = dict(intercept=[0.0, 0.0], coefficients=[np.eye(2) * 0.5], covariance=np.eye(2))
+    whole = {"intercept": [0.0, 0.0], "coefficients": [np.eye(2) * 0.5], "covariance": np.eye(2)}
     with pytest.raises(InputError, match=message):
         dynamic.from_var(["a", "b"], **{**whole, **change})
 

@@ -24,7 +24,9 @@ START = cs.Categorical(cs.Variable("z(0)", AB), (), [0.5, 0.5])
 
 
 def hmm(**choices):
-    return cs.dynamic.DynamicNetwork(cs.Network.of([START]), [MOVES, SHOWN], hidden=("z",), **choices)
+    return cs.dynamic.DynamicNetwork(
+        cs.Network.of([START]), [MOVES, SHOWN], hidden=("z",), **choices
+    )
 
 
 def test_families_that_the_transition_says_are_put_into_the_first_slice():
@@ -36,9 +38,7 @@ def test_families_that_the_transition_says_are_put_into_the_first_slice():
 
 
 def test_an_early_family_that_differs_from_the_transition_is_refused():
-    other = cs.Categorical(
-        cs.Variable("x(0)", AB), (START.child,), [[0.5, 0.5], [0.5, 0.5]]
-    )
+    other = cs.Categorical(cs.Variable("x(0)", AB), (START.child,), [[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(ModelError, match=r"gives 'x\(0\)' another distribution"):
         cs.dynamic.DynamicNetwork(cs.Network.of([START, other]), [MOVES, SHOWN])
 
@@ -60,7 +60,9 @@ def test_an_arc_into_the_past_is_refused():
 def test_an_arc_of_the_first_slices_backward_in_time_is_refused():
     x = [cs.Variable(f"x({k})", AB) for k in range(2)]
     even = [[0.5, 0.5], [0.5, 0.5]]
-    first = cs.Network.of([cs.Categorical(x[1], (), [0.5, 0.5]), cs.Categorical(x[0], (x[1],), even)])
+    first = cs.Network.of(
+        [cs.Categorical(x[1], (), [0.5, 0.5]), cs.Categorical(x[0], (x[1],), even)]
+    )
     move = cs.Categorical(X, (cs.Variable("x(t-2)", AB),), even)
     with pytest.raises(GraphError, match="leads backward in time") as caught:
         cs.dynamic.DynamicNetwork(first, [move])

@@ -73,7 +73,10 @@ def test_draws_of_hidden_states_agree_with_the_exact_law():
         frame, sequence="sequence", time="time", columns=["x"], discrete=["x"]
     )
     net = dynamic.fit(
-        dynamic.hidden_markov(["x"]), panel, cs.Dirichlet(ess=1), hidden={"z": 2},
+        dynamic.hidden_markov(["x"]),
+        panel,
+        cs.Dirichlet(ess=1),
+        hidden={"z": 2},
         gaps=cs.EM(restarts=0),
     )
     few = panel.take(["1", "2"])

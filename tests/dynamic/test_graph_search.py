@@ -61,7 +61,9 @@ def test_constraints_hold():
 
 def test_inputs_are_roots():
     panel = panel_of_three()
-    given = dynamic.read_panel(panel.to_frame(), sequence="s", time="time", inputs=["a"], discrete=["a", "b", "c"])
+    given = dynamic.read_panel(
+        panel.to_frame(), sequence="s", time="time", inputs=["a"], discrete=["a", "b", "c"]
+    )
     dag = dynamic.learn(given)
     assert dag.parents("a") == ()
     net = dynamic.fit(dag, given)
@@ -73,7 +75,10 @@ def test_sources_are_weighed_as_for_tables():
     panel = panel_of_three(8)
     place = np.where(panel.sequence_codes % 2 == 0, "p", "q")
     both = dynamic.read_panel(
-        panel.to_frame().assign(place=place), sequence="s", time="time", source="place",
+        panel.to_frame().assign(place=place),
+        sequence="s",
+        time="time",
+        source="place",
         discrete=["a", "b", "c"],
     )
     found = dynamic.search(both)

@@ -59,6 +59,7 @@ TWINS = {
         "kernels/test_hierarchy_twins.py": "can_be_exact solve_all draw_tables",
         "parameters/test_hierarchy_exact.py": "digamma log_rising approximate",
     },
+    "interface": {"kernels/test_interface_twins.py": "expect_chain expect_chains"},
     "lattice": {
         "kernels/test_lattice_twins.py": "differences best_of_subsets undominated best_of_sets",
     },
@@ -95,6 +96,8 @@ TWINS = {
     },
 }
 WITHOUT = {
+    "interface": "pass_forward pass_back best_path",
+    "kalman": "filter_rows smooth_rows",
     "ordering": "greedy_order",
     "propagation": "collect distribute margin residual_margins",
     "trees": "indicators",

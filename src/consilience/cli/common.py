@@ -161,7 +161,10 @@ def model_of(text: str, name: str, others: str = "") -> cs.DAG | cs.Network:
         return cs.DAG.parse(text)
     if not Path(text).is_file():
         raise Refusal(f"{name} is not a file, nor a model string such as '[A][B|A]'{others}.")
-    return cs.load(text)
+    net = cs.load(text)
+    if isinstance(net, cs.dynamic.DynamicNetwork):
+        raise Refusal(f"{text} holds a network in time, which this command does not take.")
+    return net
 
 
 def screen(*, stderr: bool = False) -> Console:

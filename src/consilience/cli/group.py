@@ -20,11 +20,19 @@ from consilience import __version__
 
 __all__ = ["main"]
 
-COMMANDS: Final = (
+OWN_FILES: Final = (
     *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
     *("evaluate", "compare", "fuse", "strength", "demo"),
 )
-"""The commands, each a file of its name."""
+"""The commands that are a file of their name."""
+
+COMMANDS: Final = {
+    **{name: (name, name) for name in OWN_FILES},
+    "forecast": ("sequences", "forecast"),
+    "filter": ("sequences", "filter_"),
+    "smooth": ("sequences", "smooth"),
+}
+"""The commands, each with its file and its name there."""
 
 LOST: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What a system says when standard output takes no more."""
@@ -44,7 +52,8 @@ class Commands(click.Group):
         """The command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"consilience.cli.{cmd_name}"), cmd_name)
+        file, name = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"consilience.cli.{file}"), name)
         return command
 
     def main(self, *arguments: Any, **choices: Any) -> Any:

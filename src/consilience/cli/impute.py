@@ -16,6 +16,7 @@ from consilience.cli.model_rows import (
     sources_of,
 )
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
+from consilience.cli.sequences import static_model
 from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def impute(
     check_inputs([model, data])
     if seed is not None and not random:
         raise click.UsageError("--seed goes with --random.")
-    net = cs.load(model)
+    net = static_model(model)
     check_columns(net, [data], (), partial=choices.partial)
     with screen(stderr=True).status("Reading"):
         rows = _read(net, data, choices)

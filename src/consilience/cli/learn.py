@@ -13,6 +13,12 @@ from consilience.cli.estimators import Tables, estimator_of, table_options
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
+from consilience.cli.sequences import (
+    learn_in_time,
+    sequence_option,
+    steps_back,
+    time_option,
+)
 from consilience.cli.structures import TAN, Structure, find_graph, structure_options
 from consilience.cli.summary import summarize
 from consilience.cli.terminal import echo
@@ -43,6 +49,14 @@ __all__ = ["learn"]
 )
 @click.option("-o", "--output", type=OutputFile(), help="File for the model.")
 @force_option
+@sequence_option
+@time_option
+@click.option(
+    "--hidden",
+    multiple=True,
+    metavar="NODE=STATES",
+    help="Hidden node of a network in time and its number of states; repeatable.",
+)
 @spoken
 def learn(
     data: tuple[str, ...],
@@ -53,6 +67,9 @@ def learn(
     gaps: str | None,
     output: Path | None,
     force: bool,
+    sequence: str | None,
+    time: str | None,
+    hidden: tuple[str, ...],
 ) -> None:
     """Fit a network to rows and write it to a model file.
 
@@ -74,8 +91,12 @@ def learn(
     Rows with gaps are all used: tables by EM, a graph that is searched for by the node-average
     likelihood or structural EM; the summary says which.
 
+    With --sequence, --time or --order the rows are sequences in time: arcs lead from nodes such as
+    x(t-1) into the present, and the model answers 'forecast', 'filter' and 'smooth'.
+
     \b
     Examples:
+      consilience learn visits.csv --sequence patient --time week --order 1 -o model.json
       consilience learn heart.csv --source hospital --target disease --structure tan -o model.json
       consilience learn rome.csv oslo.csv --structure '[smoke][lung|smoke]' --by-source
       consilience learn heart.csv --target disease --discretize age=quantiles:4
@@ -91,6 +112,11 @@ def learn(
     ess_of_score = ess if has_ess(wanted.score) else None
     is_for_tables = ess_of_score is None or tables.parameters == "dirichlet"
     estimator = estimator_of(tables, ess if is_for_tables else None)
+    steps = steps_back(wanted.order)
+    if sequence is not None or time is not None or steps is not None or hidden:
+        in_time = (sequence, time, steps)
+        learn_in_time(data, reading, in_time, wanted.structure, hidden, estimator, output)
+        return
     table = read_rows(data, reading)
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag

@@ -13,6 +13,7 @@ from consilience.cli.beliefs import number, plain_given
 from consilience.cli.common import grid_of, print_facts, screen, spoken
 from consilience.cli.given import given_of, given_option
 from consilience.cli.outputs import check_inputs
+from consilience.cli.sequences import static_model
 from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def mpe(model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, as_j
     if names and k > 1:
         raise click.UsageError("-k goes without --map.")
     check_inputs([model])
-    net = cs.load(model)
+    net = static_model(model)
     known = given_of(net, given)
     if names:
         found = [net.map(names, given=known)]

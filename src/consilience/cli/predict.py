@@ -16,6 +16,13 @@ from consilience.cli.model_rows import (
     sources_of,
 )
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
+from consilience.cli.sequences import (
+    known_panel,
+    predict_rows,
+    sequence_option,
+    time_option,
+    written as written_frame,
+)
 from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
@@ -39,6 +46,8 @@ __all__ = ["predict"]
     "name, it gets the number of each row.",
 )
 @row_options
+@sequence_option
+@time_option
 @spoken
 def predict(
     model: str,
@@ -48,6 +57,8 @@ def predict(
     force: bool,
     id_name: str | None,
     choices: RowChoices,
+    sequence: str | None,
+    time: str | None,
 ) -> None:
     """Predict a node for every row of a file.
 
@@ -69,6 +80,9 @@ def predict(
     ('sd'); how good they are is told by the root mean squared error and the mean of the log
     density of the true value.
 
+    With a network in time (--sequence, --time) each row's target is predicted from the rows of its
+    sequence up to it, without any value of the target.
+
     \b
     Examples:
       consilience predict model.json new.csv --target disease -o predictions.csv
@@ -81,6 +95,10 @@ def predict(
     check_outputs([output], [model, data], force=force)
     check_inputs([model, data])
     net = cs.load(model)
+    if not isinstance(net, cs.Network):
+        panel = known_panel(net, data, sequence, time, choices.missing, fill=False)
+        written_frame(predict_rows(net, target, panel), output, {"rows": f"{len(panel):,}"})
+        return
     variable = net[target].child
     check_columns(net, [data], [target], partial=choices.partial)
     with screen(stderr=True).status("Reading"):

@@ -10,6 +10,7 @@ from consilience.cli.beliefs import facts_of_given, plain_belief, plain_given, p
 from consilience.cli.common import print_facts, screen, spoken
 from consilience.cli.given import given_of, given_option
 from consilience.cli.outputs import check_inputs
+from consilience.cli.sequences import static_model
 from consilience.cli.terminal import echo
 
 __all__ = ["query"]
@@ -43,7 +44,7 @@ def query(model: str, names: tuple[str, ...], given: tuple[str, ...], as_json: b
     import consilience as cs
 
     check_inputs([model])
-    net = cs.load(model)
+    net = static_model(model)
     known = given_of(net, given)
     belief = net.query(names, given=known)
     log_given = cs.log_probability(net, known)

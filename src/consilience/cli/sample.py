@@ -9,6 +9,7 @@ import click
 from consilience.cli.common import source_node_option, spoken
 from consilience.cli.given import given_of, given_option
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
+from consilience.cli.sequences import written
 from consilience.cli.terminal import echo, print_rows
 
 __all__ = ["sample"]
@@ -22,6 +23,13 @@ __all__ = ["sample"]
 )
 @given_option
 @source_node_option
+@click.option(
+    "--length",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Steps of each sequence, of a network in time; N is the number of sequences.",
+)
 @click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
@@ -31,6 +39,7 @@ def sample(
     seed: int | None,
     given: tuple[str, ...],
     source: str | None,
+    length: int,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -52,6 +61,9 @@ def sample(
     check_outputs([output], [model], force=force)
     check_inputs([model])
     net = cs.load(model, source=source)
+    if isinstance(net, cs.dynamic.DynamicNetwork):
+        written(net.sample(n, length, seed=seed).to_frame(), output, {"sequences": f"{n:,}"})
+        return
     rows = net.sample(n, given=given_of(net, given), seed=seed)
     if output is None:
         print_rows(rows)

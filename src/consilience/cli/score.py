@@ -26,6 +26,7 @@ from consilience.cli.common import (
 from consilience.cli.model_rows import check_columns
 from consilience.cli.outputs import check_inputs
 from consilience.cli.scores import has_ess, score_of, score_option
+from consilience.cli.sequences import static_model
 from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def score(
     if ess is not None and not any(map(has_ess, score)):
         raise click.UsageError("--ess goes with a --score that has a prior, such as bdeu.")
     check_inputs([model, *data])
-    net = cs.load(model)
+    net = static_model(model)
     check_columns(net, data, [source], partial=partial)
     table = cs.read(
         parts(data, source),

@@ -130,7 +130,12 @@ structure_options: Final = bundled(
             type=click.IntRange(min=0),
             help="How many restarts in a row may find nothing better.",
         ),
-        click.option("--order", metavar="A,B,...", help="All variables, parents before children."),
+        click.option(
+            "--order",
+            metavar="A,B,... or N",
+            help="All variables, parents before children; of sequences in time (--sequence, --time) "
+            "how many steps back arcs may reach.",
+        ),
         click.option(
             "--require",
             multiple=True,

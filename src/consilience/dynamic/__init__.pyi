@@ -1,11 +1,3 @@
-from consilience.dynamic.panel import (
-    Panel as Panel,
-)
-from consilience.dynamic.panel_reading import (
-    FillSteps as FillSteps,
-    SplitSequences as SplitSequences,
-    read_panel as read_panel,
-)
 from consilience.dynamic.beliefs_in_time import (
     Beliefs as Beliefs,
 )
@@ -16,22 +8,12 @@ from consilience.dynamic.conversions import (
     to_hmm as to_hmm,
     to_var as to_var,
 )
-from consilience.dynamic.dynamic_network import (
-    DynamicNetwork as DynamicNetwork,
-)
-from consilience.dynamic.graphs_in_time import (
-    hidden_markov as hidden_markov,
-    vector_autoregression as vector_autoregression,
-)
-from consilience.dynamic.most_probable_paths import (
-    Path as Path,
-)
-from consilience.dynamic.var_matrices import (
-    VAR as VAR,
-)
 from consilience.dynamic.dynamic_fit import (
     em as em,
     fit as fit,
+)
+from consilience.dynamic.dynamic_network import (
+    DynamicNetwork as DynamicNetwork,
 )
 from consilience.dynamic.first_choices import (
     Conditional as Conditional,
@@ -47,4 +29,22 @@ from consilience.dynamic.graph_search import (
     learn as learn,
     score as score,
     search as search,
+)
+from consilience.dynamic.graphs_in_time import (
+    hidden_markov as hidden_markov,
+    vector_autoregression as vector_autoregression,
+)
+from consilience.dynamic.most_probable_paths import (
+    Path as Path,
+)
+from consilience.dynamic.panel import (
+    Panel as Panel,
+)
+from consilience.dynamic.panel_reading import (
+    FillSteps as FillSteps,
+    SplitSequences as SplitSequences,
+    read_panel as read_panel,
+)
+from consilience.dynamic.var_matrices import (
+    VAR as VAR,
 )

@@ -157,9 +157,7 @@ def _mixed_log(evidence: SequenceEvidence, log: Floats) -> Floats:
     return np.where(evidence.sources >= 0, log[0], np.logaddexp.reduce(log, axis=0))
 
 
-def _beliefs(
-    net: DynamicNetwork, panel: Panel, memory_limit: float, *, is_filter: bool
-) -> Beliefs:
+def _beliefs(net: DynamicNetwork, panel: Panel, memory_limit: float, *, is_filter: bool) -> Beliefs:
     evidence, families = evidence_of(net, panel), Families.of(net)
     tries = with_sources(net, evidence)
     found = [
@@ -173,7 +171,9 @@ def _beliefs(
     by_row = np.repeat(try_weights(evidence, log), np.diff(evidence.first), axis=1)
     if is_filter and len(tries) > 1:  # of the source, a row knows what the rows up to it say
         so_far = np.array([evidence.up_to_each(one.log_rows) for one in found])
-        by_row = try_weights(evidence, prior[:, panel.sequence_codes] + so_far, panel.sequence_codes)
+        by_row = try_weights(
+            evidence, prior[:, panel.sequence_codes] + so_far, panel.sequence_codes
+        )
     mean, sd = _mixed_values(found, by_row)
     return Beliefs(
         panel,

@@ -168,8 +168,8 @@ def to_hmm(net: DynamicNetwork) -> HMM:
     """The three tables of a network of discrete nodes whose hidden chains have order one.
 
     Several hidden nodes become one chain over their joint states, several observed nodes one symbol
-    for each of their joint states; the last varies fastest. Recorded nodes may depend on hidden ones
-    and on recorded ones of the same slice only.
+    for each of their joint states; the last varies fastest. Recorded nodes may depend on hidden
+    ones and on recorded ones of the same slice only.
 
     Raises
     ------
@@ -212,8 +212,8 @@ def _refuse_other_hmm(net: DynamicNetwork, observed: Sequence[str]) -> None:
         if not isinstance(local, Categorical) or wrong:
             what = f"has the parent {wrong[0]!r}" if wrong else "is no table"
             raise ModelError(
-                f"to_hmm: {name!r} {what}; hidden nodes depend on hidden ones of this slice and the "
-                "last, recorded ones on nodes of this slice.",
+                f"to_hmm: {name!r} {what}; hidden nodes depend on hidden ones of this slice and "
+                "the last, recorded ones on nodes of this slice.",
                 variable=name,
             )
 
@@ -276,9 +276,7 @@ def _factor(covariance: Floats) -> tuple[Floats, Floats]:
     for i in range(n):
         variances[i] = max(float(rest[i, i]), 0.0)
         if rest[i, i] < -SYMMETRY * size:
-            raise InputError(
-                "covariance must have no negative eigenvalue.", parameter="covariance"
-            )
+            raise InputError("covariance must have no negative eigenvalue.", parameter="covariance")
         if variances[i] <= 1e-14 * covariance[i, i]:
             variances[i] = 0.0
             continue

@@ -18,7 +18,7 @@ statistical analysis of probabilistic functions of Markov chains. Annals of Math
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,7 +129,9 @@ def fit(
                 parameter="gaps",
             )
         return _closed(plan, seen, initial)
-    return _Run(plan, seen, gaps or EM(), None, _check.generator(seed), None, initial).story().network
+    return (
+        _Run(plan, seen, gaps or EM(), None, _check.generator(seed), None, initial).story().network
+    )
 
 
 def em(
@@ -222,9 +224,7 @@ def _assembled(
     net = plan.network(local, record)
     if isinstance(initial, Stationary):
         first = stationary_initial(net)
-        return DynamicNetwork(
-            first, net.transition, net.hidden, net.inputs, (), record
-        )
+        return DynamicNetwork(first, net.transition, net.hidden, net.inputs, (), record)
     return net
 
 
@@ -456,8 +456,7 @@ def _check_start(start: object, plan: FitPlan) -> None:
             )
         wanted = plan.task.engine.schema[key]
         if mine[key].child.states != wanted.states and not (
-            key.rsplit("(", 1)[0] in plan.hidden
-            and mine[key].child.n_states == wanted.n_states
+            key.rsplit("(", 1)[0] in plan.hidden and mine[key].child.n_states == wanted.n_states
         ):
             raise InputError(
                 f"em: in the network to start from {key!r} has other states than in the panel.",
@@ -500,5 +499,3 @@ def _refuse_zero(found: Mapping[str, Distribution]) -> None:
                 "climb.",
                 variable=key,
             )
-
-

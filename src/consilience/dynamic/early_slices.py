@@ -113,6 +113,18 @@ def check_transition(
             raise ModelError(
                 f"{name!r} is an input and cannot have a distribution as well.", variable=name
             )
+    _check_parents(local, variables, inputs, source)
+    _check.known("input", inputs, variables)
+    return variables
+
+
+def _check_parents(
+    local: Sequence[Distribution],
+    variables: dict[str, Variable],
+    inputs: Collection[str],
+    source: str | None,
+) -> None:
+    """Add the inputs to the variables; refuse parents that are none of these, or other ones."""
     given = [(one.child.name, variable) for one in local for variable in one.given]
     for name, variable in given:
         base = split_lag(variable.name)[0]
@@ -128,8 +140,6 @@ def check_transition(
                 f"{base!r}.",
                 variable=name,
             )
-    _check.known("input", inputs, variables)
-    return variables
 
 
 def whole_initial(
@@ -145,29 +155,40 @@ def whole_initial(
         found[source] = said[source]
     for k in range(order):
         for name, local in transition.items():
-            node = at(name, k)
-            if node in roles.conditional:
-                found[node] = flat(replace(local.child, name=node))
-            elif is_tied(local.parents, k):
-                own = tied_family(local, k, source)
-                if node in said:
-                    _check_same(said[node], own, name)
-                found[node] = own
-            elif node in said:
-                found[node] = said[node]
-            else:
-                raise ModelError(
-                    f"the initial network has no node {node!r}, whose family in the transition "
-                    f"reaches back before the first step. Give its distribution, or name it in "
-                    "conditional= if its value is given.",
-                    variable=node,
-                )
+            found[at(name, k)] = _early_law(name, k, local, said, roles, source)
     for one in list(found.values()):
         for parent in one.given:
             base = split_slice(parent.name)
             if parent.name not in found and base is not None and base[0] in roles.inputs:
                 found[parent.name] = flat(parent)
     return Network(found, source)
+
+
+def _early_law(
+    name: str,
+    k: int,
+    local: Distribution,
+    said: Mapping[str, Distribution],
+    roles: _Roles,
+    source: str | None,
+) -> Distribution:
+    """The law of a node in an early slice: none, the transition's own, or the one that is said."""
+    node = at(name, k)
+    if node in roles.conditional:
+        return flat(replace(local.child, name=node))
+    if is_tied(local.parents, k):
+        own = tied_family(local, k, source)
+        if node in said:
+            _check_same(said[node], own, name)
+        return own
+    if node not in said:
+        raise ModelError(
+            f"the initial network has no node {node!r}, whose family in the transition reaches "
+            "back before the first step. Give its distribution, or name it in conditional= if its "
+            "value is given.",
+            variable=node,
+        )
+    return said[node]
 
 
 def _check_nodes(

@@ -174,8 +174,8 @@ def _check_given(net: DynamicNetwork, panel: Panel, found: SequenceEvidence) -> 
         missing = np.flatnonzero(found.is_missing(name))
         if missing.size:
             raise DataError(
-                f"{panel.place(int(missing[0]))}: the input {name!r} has no value. Inputs are given "
-                "at every step and never filled in.",
+                f"{panel.place(int(missing[0]))}: the input {name!r} has no value. Inputs are "
+                "given at every step and never filled in.",
                 column=name,
             )
     for node in net.conditional:
@@ -192,5 +192,3 @@ def _check_given(net: DynamicNetwork, panel: Panel, found: SequenceEvidence) -> 
                 "initial=cs.dynamic.Estimated() or cs.dynamic.Stationary().",
                 column=name,
             )
-
-

@@ -124,9 +124,7 @@ class FitPlan:
     def template(self) -> DynamicNetwork:
         """A network of the same structure, its numbers flat."""
         given = self.task.parents()
-        found = {
-            name: self._flat_law(name, given[name]) for name in (*self.nodes, *self.own)
-        }
+        found = {name: self._flat_law(name, given[name]) for name in (*self.nodes, *self.own)}
         return self.network(found)
 
     def _flat_law(self, name: str, parents: Sequence[str]) -> Distribution:
@@ -374,8 +372,8 @@ def _refuse_too_few(
     lacking = _too_few(panel, names, parents, order, source)
     if lacking is not None:
         raise DataError(
-            f"{panel.n_sequences} sequences are too few to estimate the law of {lacking!r}: a first "
-            "slice has one row a sequence. Use initial=cs.dynamic.Conditional(), "
+            f"{panel.n_sequences} sequences are too few to estimate the law of {lacking!r}: a "
+            "first slice has one row a sequence. Use initial=cs.dynamic.Conditional(), "
             "cs.dynamic.Stationary() or a network.",
             variable=lacking,
         )

@@ -141,9 +141,7 @@ def forecast(
     return _exact(net, panel, steps, columns)
 
 
-def _exact(
-    net: DynamicNetwork, panel: Panel, steps: int, inputs: Mapping[str, Column]
-) -> Forecast:
+def _exact(net: DynamicNetwork, panel: Panel, steps: int, inputs: Mapping[str, Column]) -> Forecast:
     future = _future(panel, steps, inputs)
     short, given = _recent(net, panel)
     whole = _joined(short, future)
@@ -157,9 +155,7 @@ def _exact(
     probabilities, parts = {}, {}
     for name in net.transition:
         if net.variables[name].is_continuous:
-            parts[name] = _mixed(
-                [one.parts_of(name, rows) for one in found], weights
-            )
+            parts[name] = _mixed([one.parts_of(name, rows) for one in found], weights)
         else:
             tables = [one.probabilities[name][rows] for one in found]
             probabilities[name] = np.einsum("fr,frk->rk", weights, np.array(tables))
@@ -312,8 +308,6 @@ def _joined(panel: Panel, future: Panel) -> Panel:
     return replace(panel, rows=table, first=first, ticks=ticks, inputs=future.inputs)
 
 
-
-
 def _appended(column: Any, more: Any, chosen: Integers) -> Any:
     return None if column is None else np.concatenate([column, more])[chosen]
 
@@ -338,8 +332,8 @@ def _recent(net: DynamicNetwork, panel: Panel) -> tuple[Panel, DynamicNetwork]:
             return panel, net
     given = tuple(at(name, k) for k in range(order) for name in net.transition)
     root = None if net.source is None else net.source
-    initial = None if root is None else replace(
-        net.initial, distributions={root: net.initial[root]}
+    initial = (
+        None if root is None else replace(net.initial, distributions={root: net.initial[root]})
     )
     return short, DynamicNetwork(
         initial,  # type: ignore[arg-type]
@@ -377,8 +371,4 @@ def _quantile(parts: tuple[Floats, Floats, Floats], share: float) -> Floats:
 
 
 def _states(net: DynamicNetwork) -> dict[str, tuple[str, ...]]:
-    return {
-        name: v.discrete_states for name, v in net.variables.items() if not v.is_continuous
-    }
-
-
+    return {name: v.discrete_states for name, v in net.variables.items() if not v.is_continuous}

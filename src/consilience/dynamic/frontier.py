@@ -245,9 +245,7 @@ class Frontier:
         return any(member.node.name in self.open for member in members_of(family))
 
     def _is_ready(self, family: SliceFamily, scope: Sequence[TimedNode]) -> bool:
-        return all(
-            parent in scope for parent in family.parents if parent.name in self.open
-        )
+        return all(parent in scope for parent in family.parents if parent.name in self.open)
 
     def _needed(self, families: Iterable[SliceFamily]) -> set[TimedNode]:
         return {p for family in families for p in family.parents if p.name in self.open}
@@ -449,5 +447,3 @@ def _flat(programs: Sequence[Sequence[_Join]]) -> Joins:
         cells("f"),
         cells("state"),
     )
-
-

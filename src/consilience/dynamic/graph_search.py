@@ -163,9 +163,7 @@ def search(
     )
 
 
-def score(
-    dag: DAG, panel: Panel, score: Score, *, memory_limit: float = MEMORY_LIMIT
-) -> float:
+def score(dag: DAG, panel: Panel, score: Score, *, memory_limit: float = MEMORY_LIMIT) -> float:
     """Score of the transition of a graph: the sum over the families of the current slice.
 
     Examples

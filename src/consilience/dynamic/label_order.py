@@ -1,8 +1,8 @@
 """One order for the states of hidden nodes in time, so that equal models look equal.
 
-The state that is the most frequent in the long run stands first; shares that differ by 0.001 or less
-are ties, told apart by the means, or distributions, of the recorded nodes that depend on them. In
-the long run means after many steps from the first slices, without any evidence.
+The state that is the most frequent in the long run stands first; shares that differ by 0.001 or
+less are ties, told apart by the means, or distributions, of the recorded nodes that depend on
+them. In the long run means after many steps from the first slices, without any evidence.
 """
 
 from __future__ import annotations

@@ -47,9 +47,7 @@ def windows(panel: Panel, order: int) -> Table:
             moved = replace(variable, name=lagged(name, lag))
             variables[moved.name] = moved
             columns[moved.name] = _shifted(rows.column(name), lag, steps)
-    return Table(
-        Schema(variables, rows.schema.source), columns, rows.source_codes, rows.weights
-    )
+    return Table(Schema(variables, rows.schema.source), columns, rows.source_codes, rows.weights)
 
 
 def first_slices(panel: Panel, n_slices: int) -> Table:

@@ -101,9 +101,7 @@ class LinearPart:
             "Use fewer open continuous nodes, lags or rows, or raise memory_limit.",
         )
         self._slots = max([len(kind) for kind in every], default=0)
-        self._columns = max(
-            [sum(len(node.columns) for node in kind) for kind in every], default=0
-        )
+        self._columns = max([sum(len(node.columns) for node in kind) for kind in every], default=0)
         self._most = max([len(node.parents) for kind in every for node in kind], default=0)
         self._fixed = self._known_numbers()
 
@@ -122,7 +120,7 @@ class LinearPart:
         is_filter: bool = False,
         wants_sums: bool = False,
     ) -> Gaussians:
-        """Log-likelihoods, beliefs about the open variables and, if wanted, the sums of families."""
+        """Log-likelihoods, beliefs about the open variables and, if wanted, sums of families."""
         rows = self._numbers(regressions)
         means, covariances, log = self._forward(rows)
         n, n_names = self.evidence.n_rows, len(self.names)
@@ -167,17 +165,17 @@ class LinearPart:
         means = np.zeros((n, max(self.width, 1)))
         covariances = np.zeros((n, max(self.width, 1), max(self.width, 1)))
         log = np.zeros(n)
-        filter_rows(
-            self.additions, rows, self.evidence.first, self._order, means, covariances, log
-        )
+        filter_rows(self.additions, rows, self.evidence.first, self._order, means, covariances, log)
         return means, covariances, log
 
     def _nodes(
         self, k: int, families: Sequence[SliceFamily], given: Iterable[str]
     ) -> tuple[_Node, ...]:
         """The nodes that a kind of slice adds, parents first, and what stays after each."""
-        came = self.scope_after(min(k, self._order) - 1) if k < self._order else (
-            self.scope_after(self._order)
+        came = (
+            self.scope_after(min(k, self._order) - 1)
+            if k < self._order
+            else (self.scope_after(self._order))
         )
         scope = [TimedNode(node.name, node.lag + 1) for node in came] if k else []
         after = self.scope_after(k)
@@ -305,7 +303,11 @@ class LinearPart:
         return {key: regressions[key].intercept.size for key in self._keys}
 
     def _centers(
-        self, regressions: Mapping[str, LinearGaussian], groups: Mapping[str, int], n: int, most: int
+        self,
+        regressions: Mapping[str, LinearGaussian],
+        groups: Mapping[str, int],
+        n: int,
+        most: int,
     ) -> Floats:
         """Means of what is known of each column, so that sums of products keep their digits."""
         centers = np.zeros((max(n, 1), most))
@@ -340,5 +342,3 @@ class LinearPart:
             found[key] = Sums(weight.copy(), mean, scatter)
             place += size
         return found
-
-

@@ -24,9 +24,7 @@ class Sums(NamedTuple):
         weight = self.weight + other.weight
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         away = np.where((self.weight > 0)[:, None], other.mean - self.mean, 0.0)
-        mean = np.where(
-            (self.weight > 0)[:, None], self.mean + share[:, None] * away, other.mean
-        )
+        mean = np.where((self.weight > 0)[:, None], self.mean + share[:, None] * away, other.mean)
         outer = away[:, :, None] * away[:, None, :] * (self.weight * share)[:, None, None]
         return Sums(weight, mean, self.scatter + other.scatter + outer)
 

@@ -57,9 +57,7 @@ class Path:
 def most_probable_path(net: DynamicNetwork, panel: Panel, *, memory_limit: float) -> Path:
     """The most probable values of each sequence, its source included if that is not known."""
     evidence, families = evidence_of(net, panel), Families.of(net)
-    filled = [
-        _filled(net, one, families, memory_limit) for one in with_sources(net, evidence)
-    ]
+    filled = [_filled(net, one, families, memory_limit) for one in with_sources(net, evidence)]
     log = np.array([found[1] for found in filled])
     best = log.argmax(axis=0)
     total = np.asarray(log.max(axis=0))

@@ -240,9 +240,7 @@ def _refuse_repeated(order: _Order, is_repeated: Any, time: str) -> None:
         )
 
 
-def _on_grid(
-    order: _Order, is_next: Any, size: float, time: str, notes: tuple[str, ...]
-) -> _Order:
+def _on_grid(order: _Order, is_next: Any, size: float, time: str, notes: tuple[str, ...]) -> _Order:
     begins = np.flatnonzero(~is_next)
     lengths = np.diff(np.append(begins, len(is_next)))
     exact = (order.ticks - np.repeat(order.ticks[begins], lengths)) / size
@@ -301,8 +299,8 @@ def _with_steps(
         tick = float(order.ticks[k - 1]) + order.clock.step
         raise DataError(
             f"{order.where(k, tick)}: the step is absent. Say absent=cs.dynamic.FillSteps() for a "
-            "row without values, absent=cs.dynamic.SplitSequences() for a new sequence after it, or "
-            "the distance of the rows with step=.",
+            "row without values, absent=cs.dynamic.SplitSequences() for a new sequence after it, "
+            "or the distance of the rows with step=.",
             sequence=order.names[order.codes[k]],
             time=order.clock.shown(tick),
             column=time,

@@ -123,12 +123,14 @@ def input_columns(
         return {}
     if inputs is None:
         raise InputError(
-            f"{owner}: the network has the inputs {_check.listed(net.inputs)}, which are needed for "
-            "every step: give a frame of them with inputs=.",
+            f"{owner}: the network has the inputs {_check.listed(net.inputs)}, which are needed "
+            "for every step: give a frame of them with inputs=.",
             parameter="inputs",
         )
-    table = inputs if isinstance(inputs, Table) else (
-        read(inputs, schema={name: net.variables[name] for name in net.inputs})
+    table = (
+        inputs
+        if isinstance(inputs, Table)
+        else (read(inputs, schema={name: net.variables[name] for name in net.inputs}))
     )
     if table.n_rows not in (n * length, length):
         raise DataError(

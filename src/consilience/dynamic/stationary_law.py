@@ -128,8 +128,8 @@ def _gaussian(transition: dict[str, Distribution], net: DynamicNetwork) -> list[
     if radius >= 1 - UNIT:
         raise ModelError(
             "there is no stationary law: the largest eigenvalue of the transition of "
-            f"{_check.listed(matrices.names)} has the size {radius:.6g}, which must be below one (a "
-            "unit root, or growth). Use initial=cs.dynamic.Conditional() or "
+            f"{_check.listed(matrices.names)} has the size {radius:.6g}, which must be below one "
+            "(a unit root, or growth). Use initial=cs.dynamic.Conditional() or "
             "cs.dynamic.Estimated().",
             eigenvalue=radius,
         )
@@ -237,9 +237,7 @@ def _tables(
 ) -> list[Distribution]:
     """Each node given all before it, from a joint table."""
     found: list[Distribution] = []
-    variables = [
-        replace(net.variables[name.rsplit("(", 1)[0]], name=name) for name in names
-    ]
+    variables = [replace(net.variables[name.rsplit("(", 1)[0]], name=name) for name in names]
     margins = [joint.reshape(-1, prod(shape[i:])).sum(axis=1) for i in range(len(shape) + 1)]
     for i, (before, here) in enumerate(pairwise(margins)):
         r = shape[i]

@@ -80,7 +80,9 @@ def clock_of(texts: Sequence[str], step: Any, column: str) -> tuple[Floats, str]
         ticks = _parsed(texts, kind)
         if ticks is not None:
             return ticks, kind
-    odd = next((t for t in texts if all(_parsed([t], kind) is None for kind in _READERS)), texts[-1])
+    odd = next(
+        (t for t in texts if all(_parsed([t], kind) is None for kind in _READERS)), texts[-1]
+    )
     raise DataError(
         f"column {column!r}: the time {odd!r} cannot be placed among the others. Times are whole "
         "numbers, numbers, dates such as '2020-01-31', or periods such as '1980Q1' and '1980M01', "

@@ -48,7 +48,7 @@ __all__ = ["Families", "SequenceBeliefs", "Timeline"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Families:
-    """The distributions of a network in time by key, each once: ``z`` and, where early, ``z(0)``."""
+    """The distributions of a network in time, each once, by key: ``z``, where early ``z(0)``."""
 
     distributions: Mapping[str, Distribution]
     source: str | None = None
@@ -271,9 +271,7 @@ class Timeline:
             and any(m.node.name in self._open for m in members_of(family))
         }
 
-    def _refuse_mixed(
-        self, kinds: Sequence[Sequence[SliceFamily]], missing: Sequence[str]
-    ) -> None:
+    def _refuse_mixed(self, kinds: Sequence[Sequence[SliceFamily]], missing: Sequence[str]) -> None:
         for family in (family for kind in kinds for family in kind):
             lacking = [n.name for n in family.parents if n.name in missing]
             if isinstance(family.local, Logistic) and lacking:
@@ -306,7 +304,9 @@ class Timeline:
             if f"{name}({k})" in self.net.conditional
         ]
 
-    def _rows_of(self, kinds: Sequence[Sequence[SliceFamily]]) -> dict[str, tuple[SliceFamily, Integers]]:
+    def _rows_of(
+        self, kinds: Sequence[Sequence[SliceFamily]]
+    ) -> dict[str, tuple[SliceFamily, Integers]]:
         """For each key its family and the rows that have it."""
         steps = np.minimum(self.evidence.steps, self._order)
         in_kind: dict[str, list[int]] = {}
@@ -484,5 +484,3 @@ class Timeline:
 
 def _merge(sums: dict[str, Sums], key: str, found: Sums) -> None:
     sums[key] = sums[key].merged(found) if key in sums else found
-
-

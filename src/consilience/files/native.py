@@ -41,7 +41,7 @@ from consilience.files.repository import is_gaussian, parse_gaussian
 from consilience.network.network import Network
 from consilience.network.record import Record
 
-__all__ = ["parse", "write"]
+__all__ = ["loaded", "parse", "write"]
 
 FORMAT = "consilience network"
 VERSION = 1
@@ -49,7 +49,7 @@ VERSION = 1
 
 def parse(text: str, name: str) -> Network:
     """The network of a JSON text; ``name`` is the file that errors speak of."""
-    root = Content.of(_loaded(text, name), name, "the file")
+    root = Content.of(loaded(text, name), name, "the file")
     if is_gaussian(root):
         return parse_gaussian(root)
     if root.take("format", str) != FORMAT:
@@ -94,7 +94,9 @@ def write(net: Network) -> str:
     return "{" + ",\n ".join([*lines, f'"nodes": [\n  {nodes}]']) + "}\n"
 
 
-def _loaded(text: str, file: str) -> Any:
+def loaded(text: str, file: str) -> Any:
+    """What a JSON text holds."""
+
     def refuse(constant: str) -> NoReturn:
         raise fault(file, None, f"{constant} is not a number that can be read.")
 

@@ -10,17 +10,26 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consilience import _check, _write
 from consilience._lazy import later
 from consilience.data.packed import check_file, unpack
-from consilience.errors import FormatError
+from consilience.errors import FormatError, ModelError
 from consilience.files.draft import fault
 from consilience.files.extensions import EXTENSIONS, extension_of
 from consilience.network.network import Network
 
+if TYPE_CHECKING:
+    from consilience.dynamic.dynamic_network import DynamicNetwork
+
 __all__ = ["FORMATS", "Format", "load", "save"]
+
+OWN = ".json"
+"""The library's own format, which alone holds networks in time."""
+IN_TIME = '"consilience dynamic network"'
+"""What the beginning of such a file says."""
+_in_time = later("consilience.files.dynamic_native")
 
 TEXT_LIMIT = 2**31  # bytes of a file after unpacking
 
@@ -48,8 +57,10 @@ class Format:
         return write
 
 
-def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
+def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network | Any:
     """The network in a file; the extension says in which format it is, ``.gz`` that it is packed.
+
+    A JSON file may hold a network in time, a :class:`consilience.dynamic.DynamicNetwork`.
 
     ==================  ======================================
     ``.json``           the library's own; keeps everything. Linear Gaussian networks of the
@@ -83,6 +94,8 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
     form = _format(file)
     check_file(file)
     text, note = form.decode(_unpacked(file), file.name)
+    if form is FORMATS[OWN] and IN_TIME in text[:200]:
+        return _in_time.parse(text, file.name)
     net = form.parse(text, file.name)
     if source is None and note is None:
         return net
@@ -96,7 +109,7 @@ def load(path: str | os.PathLike[str], *, source: str | None = None) -> Network:
     )
 
 
-def save(net: Network, path: str | os.PathLike[str]) -> None:
+def save(net: Network | DynamicNetwork, path: str | os.PathLike[str]) -> None:
     """Write a network to a file; the extension says in which format, as in :func:`load`.
 
     Everything is prepared first and the file appears whole or not at all. A file that was there
@@ -116,11 +129,23 @@ def save(net: Network, path: str | os.PathLike[str]) -> None:
         If the file cannot be written: it is a folder, the disk is full, and the like.
     """
     file = Path(path)
-    data = _write.encoded(_format(file).write(net), file.name)
+    data = _write.encoded(_text(net, _format(file), file.name), file.name)
     if file.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
     with _write.written(path) as stream:
         stream.write(data)
+
+
+def _text(net: Network | DynamicNetwork, form: Format, name: str) -> str:
+    if isinstance(net, Network):
+        return form.write(net)
+    if form is not FORMATS[OWN]:
+        raise ModelError(
+            f"{name!r}: only JSON can hold a network in time. Name the file '.json', or save "
+            "net.unroll(length), an ordinary network."
+        )
+    text: str = _in_time.write(net)
+    return text
 
 
 def _format(file: Path) -> Format:

@@ -31,9 +31,7 @@ def told_of(
     notes += note_on_hidden(hidden)
     steps = len(best.objective)
     if best.stopped_by == "iterations":
-        notes.append(
-            f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...)."
-        )
+        notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")
     elif best.stopped_by == "interrupt":
         notes.append(f"EM was interrupted after {steps} steps.")
     starts = f", the best of {n_starts} starts" if n_starts > 1 else ""

@@ -77,7 +77,16 @@ class Joins(NamedTuple):
 
 
 @inner
-def _join(joins, q, start, known, numbers, work, at, to):  # type: ignore[no-untyped-def]
+def _join(
+    joins: Joins,
+    q: int,
+    start: int,
+    known: int,
+    numbers: Floats,
+    work: Floats,
+    at: int,
+    to: int,
+) -> float:
     """Join the family of one join; the table after is scaled, and what it summed to returned."""
     for k in range(joins.size_out[q]):
         work[to + k] = 0.0
@@ -294,8 +303,9 @@ def expect_chain(
     """Add the expected statistics of one sequence of a single chain; its log-likelihood.
 
     ``likelihoods[symbols[t]]`` has the likelihood of each state at step t. Added are the posterior
-    of the first state to ``first_sum``, that of each step to ``sums[symbol]``, and to ``pairs`` what
-    times ``moves`` are the expected moves. ``messages`` and ``scales`` have room for the sequence.
+    of the first state to ``first_sum``, that of each step to ``sums[symbol]``, and to ``pairs``
+    what, times ``moves``, are the expected moves. ``messages`` and ``scales`` have room for the
+    sequence.
     """
     n, k = len(symbols), len(start)
     turned = np.ascontiguousarray(moves.T)

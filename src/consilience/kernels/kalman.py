@@ -85,7 +85,9 @@ class RowNumbers(NamedTuple):
 
 
 @inner
-def _add(additions, q, row, o, rows, m, p):  # type: ignore[no-untyped-def]
+def _add(
+    additions: Additions, q: int, row: int, o: int, rows: RowNumbers, m: Floats, p: Floats
+) -> None:
     """Append a node to the means and covariances; what conditioning on its value needs."""
     n = additions.size[q]
     first = additions.first_parent[q]
@@ -106,7 +108,7 @@ def _add(additions, q, row, o, rows, m, p):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _condition(n, y, m, p):  # type: ignore[no-untyped-def]
+def _condition(n: int, y: float, m: Floats, p: Floats) -> float:
     """Condition on the value of the last variable; its log density."""
     spread, away = p[n, n], y - m[n]
     if spread <= 0.0:
@@ -125,7 +127,7 @@ def _condition(n, y, m, p):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _keep(additions, q, m, p, thin, thinner):  # type: ignore[no-untyped-def]
+def _keep(additions: Additions, q: int, m: Floats, p: Floats, thin: Floats, thinner: Floats) -> int:
     """Leave out what nothing needs; how many variables stay."""
     first = additions.first_kept[q]
     n = additions.first_kept[q + 1] - first
@@ -174,7 +176,7 @@ def filter_rows(
 
 
 @inner
-def _undo_value(n, y, m, p, r, big):  # type: ignore[no-untyped-def]
+def _undo_value(n: int, y: float, m: Floats, p: Floats, r: Floats, big: Floats) -> None:
     """What a value says, given what later ones say; ``m`` and ``p`` are those before it."""
     spread = p[n, n]
     if spread <= 0.0:
@@ -198,7 +200,9 @@ def _undo_value(n, y, m, p, r, big):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _undo_addition(additions, q, row, o, rows, r, big):  # type: ignore[no-untyped-def]
+def _undo_addition(
+    additions: Additions, q: int, row: int, o: int, rows: RowNumbers, r: Floats, big: Floats
+) -> None:
     """Hand what is said about a node over to its parents."""
     n = additions.size[q]
     first, last = additions.first_parent[q], additions.first_parent[q + 1]
@@ -216,7 +220,9 @@ def _undo_addition(additions, q, row, o, rows, r, big):  # type: ignore[no-untyp
 
 
 @inner
-def _undo_keep(additions, q, r, big, thin, thinner):  # type: ignore[no-untyped-def]
+def _undo_keep(
+    additions: Additions, q: int, r: Floats, big: Floats, thin: Floats, thinner: Floats
+) -> None:
     """Give what was left out its place again; nothing later speaks of it."""
     first = additions.first_kept[q]
     n, wide = additions.first_kept[q + 1] - first, additions.size[q] + 1
@@ -236,7 +242,20 @@ def _undo_keep(additions, q, r, big, thin, thinner):  # type: ignore[no-untyped-
 
 
 @inner
-def _add_moments(additions, q, row, o, rows, weight, mean, cov, centers, sums, squares, counts):  # type: ignore[no-untyped-def]
+def _add_moments(
+    additions: Additions,
+    q: int,
+    row: int,
+    o: int,
+    rows: RowNumbers,
+    weight: float,
+    mean: Floats,
+    cov: Floats,
+    centers: Floats,
+    sums: Floats,
+    squares: Floats,
+    counts: Floats,
+) -> None:
     """Add the smoothed moments of a family; ``mean`` and ``cov`` are those of all variables."""
     first = additions.first_column[q]
     p = additions.first_column[q + 1] - first
@@ -338,7 +357,17 @@ def smooth_rows(
                     spread[row, additions.child[q]] = max(cov[n, n], 0.0)
                 if len(counts) > 0:
                     _add_moments(
-                        additions, q, row, o, rows, weights[s], mean, cov, centers, sums, squares,
+                        additions,
+                        q,
+                        row,
+                        o,
+                        rows,
+                        weights[s],
+                        mean,
+                        cov,
+                        centers,
+                        sums,
+                        squares,
                         counts,
                     )
                 _undo_addition(additions, q, row, o, rows, r, big)

@@ -48,7 +48,6 @@ from consilience.latent.influence_record import Influence, InfluenceStep
 from consilience.latent.moves import AfterMove, AfterSearch, Relearning
 from consilience.latent.soft_labels import Completion, SoftCompletion
 from consilience.network.network import MEMORY_LIMIT, Network
-from consilience.network.network import Network
 from consilience.network.record import Record
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator

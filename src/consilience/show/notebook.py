@@ -29,6 +29,13 @@ from consilience.data.describe import Description
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
+from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.dynamic_network import DynamicNetwork
+from consilience.dynamic.forecasting import Forecast
+from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.most_probable_paths import Path
+from consilience.dynamic.panel import Panel
+from consilience.dynamic.var_matrices import VAR
 from consilience.fusion.fusion_record import Fusion
 from consilience.graph.admg import ADMG
 from consilience.graph.arc_comparison import GraphComparison
@@ -51,6 +58,7 @@ from consilience.network.record import Record
 from consilience.show import (
     notebook_beliefs as beliefs,
     notebook_causal as causal,
+    notebook_dynamic as in_time,
     notebook_records as records,
 )
 from consilience.show.belief import density_curve
@@ -302,5 +310,12 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     PathEffects: causal.paths,
     AdjustmentSets: causal.adjustments,
     FairnessReport: causal.fairness,
+    Panel: in_time.panel,
+    DynamicNetwork: in_time.network,
+    Beliefs: in_time.beliefs,
+    Forecast: in_time.forecast,
+    Path: in_time.path,
+    OrderChoice: in_time.orders,
+    VAR: in_time.matrices,
 }
 """What a notebook shows of each kind of thing."""

@@ -79,7 +79,7 @@ def search(result: SearchResult) -> str:
     return heading("SearchResult") + facts(known) + drawn_graph(result.dag) + notes(result.notes)
 
 
-def climb(found: Convergence) -> str:
+def climb(found: Convergence[Any]) -> str:
     """What EM reached, step by step."""
     reached = {"log-likelihood": f"{found.log_likelihood:,.4f}", "steps": f"{found.n_iterations}"}
     return _steps(found, reached, found.objective, "objective")

@@ -19,6 +19,11 @@ from consilience.classify.evaluation import Evaluation
 from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
 from consilience.distributions import Categorical, LinearGaussian, Logistic
+from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.dynamic_network import DynamicNetwork
+from consilience.dynamic.forecasting import Forecast
+from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.panel import Panel
 from consilience.errors import InputError
 from consilience.fusion.fusion_record import Fusion
 from consilience.graph.arc_comparison import GraphComparison
@@ -48,6 +53,13 @@ from consilience.show.calibration import plot_calibration
 from consilience.show.chains import plot_chains
 from consilience.show.classes import plot_classes, plot_hidden_states
 from consilience.show.convergence import plot_convergence
+from consilience.show.dynamic import (
+    plot_beliefs,
+    plot_forecast,
+    plot_orders,
+    plot_panel,
+    plot_slices,
+)
 from consilience.show.evaluation import (
     plot_calibration_curves,
     plot_calibrations,
@@ -116,6 +128,11 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     DAG: {"graph": plot_graph},
     CPDAG: {"graph": plot_graph},
     Network: {"graph": plot_graph, "sources": plot_sources, "classes": plot_classes},
+    DynamicNetwork: {"slices": plot_slices},
+    Panel: {"rows": plot_panel},
+    Beliefs: {"beliefs": plot_beliefs},
+    Forecast: {"fan": plot_forecast},
+    OrderChoice: {"orders": plot_orders},
     Record: {"rows": plot_rows},
     Categorical: {"table": plot_table},
     LinearGaussian: {"regressions": plot_local},
@@ -154,6 +171,9 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     },
 }
 """What can be plotted: for each kind of thing its views, the usual one first."""
+
+NAMED = (Panel, Beliefs, Forecast)
+"""Things of which one variable is plotted: its name may stand in the place of the view."""
 
 PICTURES: Mapping[type, Drawing] = {
     DAG: svg_graph,
@@ -210,6 +230,12 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
     ..                      ``votes``: the matrix of votes                ``ax``
     ..                      ``thresholds``: what each would give          ``thresholds``,
                                                                           ``truth``, ``order``
+    panel                   ``rows``: a variable of all sequences         ``name``, ``ax``
+    network in time         ``slices``: side by side                      ``ax``
+    beliefs in time         ``beliefs``: bands of states, or of values    ``name``, ``sequence``,
+                                                                          ``ax``
+    forecast                ``fan``                                       ``name``, ``ax``
+    choice of an order      ``orders``                                    ``ax``
     evaluation              ``calibration``                               ``ax``
     cross-evaluation        ``measures``: the main ones, side by side
     ..                      ``estimators``: one measure                   ``measure``, ``ax``
@@ -226,7 +252,8 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
     thing
         What to draw.
     view
-        Which picture of it; the usual one if not given.
+        Which picture of it; the usual one if not given. Of panels, forecasts and beliefs in time
+        the name of a variable may stand here: ``cs.plot(future, "e")``.
     options
         Of that view. ``ax`` are the axes to draw into; a new figure if not given.
 
@@ -241,6 +268,8 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
         If the thing has no picture or no such view, or the view no such option.
     """
     views = _drawings("plot", thing, VIEWS)
+    if view is not None and view not in views and isinstance(thing, NAMED):
+        view, options = None, {**options, "name": view}
     if view is not None and view not in views:
         raise InputError(
             f"plot: a {type(thing).__name__} has no view {view!r}. Its views: "

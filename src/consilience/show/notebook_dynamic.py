@@ -1,0 +1,133 @@
+"""What a notebook shows of panels, networks in time, beliefs and forecasts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.dynamic_network import DynamicNetwork
+from consilience.dynamic.forecasting import Forecast
+from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.most_probable_paths import Path
+from consilience.dynamic.panel import Panel
+from consilience.dynamic.var_matrices import VAR
+from consilience.show.html import bar, facts, grid, heading, notes, number
+from consilience.show.notebook_graphs import counted, drawn_graph
+from consilience.show.text import family_text
+
+__all__ = ["beliefs", "forecast", "matrices", "network", "orders", "panel", "path"]
+
+N_LINES = 12
+
+
+def panel(found: Panel) -> str:
+    """How many sequences of what lengths, and the variables."""
+    lengths = found.lengths
+    steps = f"{lengths.min()} to {lengths.max()} steps" if len(lengths) else "no steps"
+    times = found.times
+    known = {
+        "sequences": f"{found.n_sequences:,}",
+        "lengths": steps,
+        "times": f"{times[0]} to {times[-1]}" if len(times) else "none",
+    }
+    lines = []
+    for name, variable in found.rows.variables.items():
+        column = found.rows.column(name)
+        gone = np.isnan(column) if variable.is_continuous else column < 0
+        share = float(gone.mean()) if len(gone) else 0.0
+        kind = "continuous" if variable.states is None else ", ".join(variable.states[:N_LINES])
+        role = "input" if name in found.inputs else ""
+        lines.append((name, kind, bar(share, f"{100 * share:.1f} %") if share else "", role))
+    head = ("variable", "states", "missing", "")
+    return heading("Panel", repr(found)) + facts(known) + grid(head, lines) + notes(found.notes)
+
+
+def network(net: DynamicNetwork) -> str:
+    """The graph of the transition and its families."""
+    known = {
+        "nodes": f"{len(net.transition)}",
+        "order": str(net.order),
+        "parameters": f"{net.n_parameters:,}",
+    }
+    known |= {"hidden": ", ".join(net.hidden)} if net.hidden else {}
+    known |= {"inputs": ", ".join(net.inputs)} if net.inputs else {}
+    known |= {"given first": ", ".join(net.conditional[:N_LINES])} if net.conditional else {}
+    known |= {"source": net.source} if net.source else {}
+    lines = [(family_text(local),) for local in list(net.transition.values())[:N_LINES]]
+    families = grid(("family",), lines, n=len(net.transition))
+    about = heading("DynamicNetwork", net.record.method)
+    return about + facts(known) + drawn_graph(net.dag) + families + notes(net.record.notes)
+
+
+def beliefs(found: Beliefs) -> str:
+    """The first rows of what is believed."""
+    keys = found.panel
+    lines = []
+    for row in range(min(len(keys), N_LINES)):
+        cells = [keys.place(row)]
+        for name, table in found.probabilities.items():
+            best = int(table[row].argmax())
+            cells.append(f"{found.states[name][best]} ({table[row, best]:.3f})")
+        cells += [f"{found.mean[n][row]:.4g} ± {found.sd[n][row]:.3g}" for n in found.mean]
+        lines.append(tuple(cells))
+    head = ("row", *found.probabilities, *found.mean)
+    about = heading("Beliefs", f"given {found.given}; the most probable state, mean ± sd")
+    return about + grid(head, lines, n=len(keys))
+
+
+def forecast(found: Forecast) -> str:
+    """The first of the coming steps."""
+    keys = found.panel
+    lines = []
+    for row in range(min(len(keys), N_LINES)):
+        cells = [keys.place(row)]
+        cells += [f"{found.mean[n][row]:.4g} ± {found.sd[n][row]:.3g}" for n in found.mean]
+        for name, table in found.probabilities.items():
+            best = int(table[row].argmax())
+            cells.append(f"{found.states[name][best]} ({table[row, best]:.3f})")
+        lines.append(tuple(cells))
+    head = ("step", *found.mean, *found.probabilities)
+    return heading("Forecast", repr(found)) + grid(head, lines, n=len(keys))
+
+
+def path(found: Path) -> str:
+    """The log probability of the first sequences."""
+    lines = [
+        (name, number(f"{log:.6g}"))
+        for name, log in zip(found.panel.sequences[:N_LINES], found.log_probability, strict=False)
+    ]
+    about = heading("Path", "the most probable values of what was hidden or missing")
+    return about + grid(("sequence", "log probability"), lines, n=found.panel.n_sequences)
+
+
+def orders(found: OrderChoice) -> str:
+    """The score of each order."""
+    lines = [
+        (f"{order}{' (best)' if order == found.order else ''}", number(f"{score:,.4f}"))
+        for order, score in found.scores.items()
+    ]
+    about = heading("OrderChoice", f"judged on {counted(found.n_rows, 'row')}")
+    return about + grid(("order", "score"), lines)
+
+
+def matrices(found: VAR) -> str:
+    """Intercept and coefficients by equation."""
+    order = len(found.coefficients)
+    head = (
+        "equation",
+        "intercept",
+        *(f"{name}(t-{lag + 1})" for lag in range(order) for name in found.names),
+    )
+    lines = [
+        (
+            name,
+            number(f"{found.intercept[i]:.4g}"),
+            *(
+                number(f"{found.coefficients[lag, i, j]:.4g}")
+                for lag in range(order)
+                for j in range(len(found.names))
+            ),
+        )
+        for i, name in enumerate(found.names)
+    ]
+    return heading("VAR", f"order {order}") + grid(head, lines)
