@@ -133,8 +133,8 @@ structure_options: Final = bundled(
         click.option(
             "--order",
             metavar="A,B,... or N",
-            help="All variables, parents before children; of sequences in time (--sequence, --time) "
-            "how many steps back arcs may reach.",
+            help="All variables, parents before children; of sequences in time (--sequence, "
+            "--time) how many steps back arcs may reach.",
         ),
         click.option(
             "--require",

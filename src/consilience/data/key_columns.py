@@ -6,7 +6,7 @@ writes them, periods as pandas does (``1980Q1``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ def key_column(data: Any, name: str, missing: Iterable[Any]) -> Keys:
     texts: list[str] = []
     codes = []
     for part in parts:
-        place = Place(name, part.path, lambda _, part=part: part.source)
+        place = Place(name, part.path, _source_of(part))
         piece = _as_text(part, name).piece(name, Markers.of(missing), place)
         if piece is None:
             raise DataError(f"a part of the data has no column {name!r}.", column=name)
@@ -64,6 +64,10 @@ def key_column(data: Any, name: str, missing: Iterable[Any]) -> Keys:
         codes.append(coded.codes.astype(np.int64) + len(texts))
         texts += [str(text) for text in coded.texts.to_pylist()]
     return _by_first_sight(labels(texts), np.concatenate(codes))
+
+
+def _source_of(part: Part) -> Callable[[int], str | None]:
+    return lambda _: part.source
 
 
 def _as_text(part: Part, name: str) -> Part:

@@ -128,7 +128,7 @@ class Table:
         chosen = _positions(rows, self.n_rows)
         return Table(
             schema=self.schema,
-            columns={name: column[chosen] for name, column in self.columns.items()},
+            columns={n: _freeze.read_only(column[chosen]) for n, column in self.columns.items()},
             source_codes=None if self.source_codes is None else self.source_codes[chosen],
             weights=None if self.weights is None else self.weights[chosen],
             origins=self.origins,

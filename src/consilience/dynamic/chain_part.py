@@ -89,8 +89,7 @@ class ChainPart:
             if (joins.f[cells] != joins.f[other]).any() or joins.first[q + 1] - joins.first[q] != k:
                 return None
             strides.append(int(joins.f[cells][1] - joins.f[cells][0]))
-        cells = np.arange(joins.first[middle], joins.first[middle + 1]).reshape(k, k)
-        f = joins.f[cells]
+        f = joins.f[joins.first[middle] : joins.first[middle + 1]].reshape(k, k)
         likelihoods = base[:, 1 : middle - begin]
         keys = np.concatenate([likelihoods, frontier.codes[:, :1]], axis=1)
         found, symbols = _distinct(keys)

@@ -76,7 +76,7 @@ def from_var(
             LinearGaussian(
                 Variable(name),
                 given,
-                np.float64(inverse[i] @ constant),
+                np.asarray(inverse[i] @ constant),
                 coefficient,
                 np.sqrt(variances[i]),
             )

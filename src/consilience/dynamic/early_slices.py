@@ -86,7 +86,7 @@ def tied_family(local: Distribution, k: int, source: str | None) -> Distribution
 def flat(variable: Variable) -> Distribution:
     """A law that means nothing, for a root whose value is given."""
     if variable.is_continuous:
-        return LinearGaussian(variable, (), np.float64(0.0), np.zeros(0), np.float64(1.0))
+        return LinearGaussian(variable, (), np.zeros(()), np.zeros(0), np.ones(()))
     return Categorical(variable, (), np.full(variable.n_states, 1.0 / variable.n_states))
 
 

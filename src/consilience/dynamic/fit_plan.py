@@ -31,9 +31,12 @@ from consilience.incomplete.hidden import Hidden, hidden_variables
 from consilience.network.network import Network
 from consilience.network.record import Record
 from consilience.parameters.choices import choices, kind_of
+from consilience.parameters.estimator import LogisticFit
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask, source_root
+from consilience.statistics.counts import Counts
 from consilience.statistics.gather import engine_of
+from consilience.statistics.moments import Moments
 
 __all__ = ["FitPlan", "plan_of"]
 
@@ -87,11 +90,10 @@ class FitPlan:
         Those of another panel of the same sequences, if one is given.
         """
         rows = self.panel if panel is None else panel
-        wide, steps = windows(rows, self.order), rows.steps
         groups: list[tuple[Table, list[str]]] = []
         for start in sorted(set(self.counted_from.values())):
             names = [name for name in self.nodes if self.counted_from[name] == start]
-            groups.append((wide.take(steps >= start) if start else wide, names))
+            groups.append((windows(rows, self.order, start), names))
         early = first_slices(rows, self.order)
         for k in range(self.order):
             names = [node for node in self.own if node.endswith(f"({k})")]
@@ -174,7 +176,9 @@ class FitPlan:
         return list(found.values())
 
     def _gathered(self, groups: Sequence[tuple[Table, list[str]]]) -> Statistics:
-        counts, moments, fits = {}, {}, {}
+        counts: dict[str, Counts] = {}
+        moments: dict[str, Moments] = {}
+        fits: dict[str, LogisticFit] = {}
         for table, names in groups:
             kind = {name: self.task.kind[name] for name in names}
             part = replace(self.task, engine=engine_of(table), kind=kind)

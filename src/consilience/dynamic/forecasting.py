@@ -197,9 +197,9 @@ def _by_draws(
             for name, column in inputs.items():
                 wide[name][:, width:] = column.reshape(n, steps)[chosen]
             draw_slices(one, wide, sources, width, rng, before=before - width)
-            for name, values in drawn.items():
-                values[d, chosen] = wide[name][:, width:]
-    flat = {name: values.reshape(draws, -1) for name, values in drawn.items()}
+            for name, paths in drawn.items():
+                paths[d, chosen] = wide[name][:, width:]
+    flat = {name: paths.reshape(draws, -1) for name, paths in drawn.items()}
     values = {n: v for n, v in flat.items() if net.variables[n].is_continuous}
     tables = {
         name: np.stack([(flat[name] == k).mean(axis=0) for k in range(v.n_states)], axis=1)
@@ -319,9 +319,8 @@ def _rows_of(panel: Panel, s: int) -> Integers:
 def _recent(net: DynamicNetwork, panel: Panel) -> tuple[Panel, DynamicNetwork]:
     """The last rows alone, and a network for which their values are given, if they say all."""
     order = net.order
-    is_whole = not net.hidden and (panel.lengths >= order).all()
-    is_whole = is_whole and (net.source is None or panel.rows.source == net.source)
-    if not is_whole:
+    has_source = net.source is None or panel.rows.source == net.source
+    if net.hidden or not has_source or bool((panel.lengths < order).any()):
         return panel, net
     ends = np.repeat(panel.first[1:], panel.lengths)
     kept = np.arange(len(panel)) >= ends - order

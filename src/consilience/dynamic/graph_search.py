@@ -213,7 +213,7 @@ def choose_order(
     for order in tried:
         _check.whole("choose_order", at_least=1, order=order)
     largest = tried[-1]
-    wide = windows(panel, largest).take(panel.steps >= largest)
+    wide = windows(panel, largest, largest)
     if not wide.n_rows:
         raise DataError(
             f"choose_order: no sequence has {largest} steps and one more. Lower the largest order.",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience._typing import Bools, Column, Integers
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
@@ -33,21 +33,29 @@ __all__ = [
 def lagged_table(panel: Panel, order: int) -> Table:
     """The steps that have so many steps before them, with the values of these; see the noun."""
     _check.whole("lagged", at_least=0, order=order)
-    return windows(panel, order).take(panel.steps >= order)
+    return windows(panel, order, order)
 
 
-def windows(panel: Panel, order: int) -> Table:
-    """All steps with the values of those before them; what is before the first is missing."""
-    rows = panel.rows
+def windows(panel: Panel, order: int, start: int = 0) -> Table:
+    """The steps from ``start`` on with the values of those before them; what is before the first
+    step of a sequence is missing.
+    """
+    rows, steps = panel.rows, panel.steps
+    chosen = np.flatnonzero(steps >= start)
     variables: dict[str, Variable] = {}
     columns: dict[str, Column] = {}
-    steps = panel.steps
     for lag in range(order + 1):
         for name, variable in rows.variables.items():
             moved = replace(variable, name=lagged(name, lag))
             variables[moved.name] = moved
-            columns[moved.name] = _shifted(rows.column(name), lag, steps)
-    return Table(Schema(variables, rows.schema.source), columns, rows.source_codes, rows.weights)
+            column = _before(rows.column(name), lag, steps, chosen)
+            columns[moved.name] = _freeze.read_only(column)
+    return Table(
+        Schema(variables, rows.schema.source),
+        columns,
+        None if rows.source_codes is None else rows.source_codes[chosen],
+        None if rows.weights is None else rows.weights[chosen],
+    )
 
 
 def first_slices(panel: Panel, n_slices: int) -> Table:
@@ -120,12 +128,12 @@ def _of_sequences(panel: Panel, chosen: Integers, kept: Bools) -> Panel:
     )
 
 
-def _shifted(column: Column, lag: int, steps: Integers) -> Column:
-    if lag == 0:
-        return column
-    moved = np.empty_like(column)
-    moved[lag:] = column[: max(len(column) - lag, 0)]
-    moved[steps < lag] = np.nan if column.dtype == np.float64 else -1
+def _before(column: Column, lag: int, steps: Integers, chosen: Integers) -> Column:
+    """The values so many rows before the chosen ones; missing where a sequence has none."""
+    moved = column.take(np.maximum(chosen - lag, 0))
+    lacks = steps[chosen] < lag
+    if lacks.any():
+        moved[lacks] = np.nan if column.dtype == np.float64 else -1
     return moved
 
 

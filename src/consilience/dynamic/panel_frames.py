@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.dynamic.panel import Panel
 
@@ -22,7 +23,7 @@ def panel_frame(panel: Panel) -> pd.DataFrame:
     return frame
 
 
-def row_keys(panel: Panel) -> dict[str, object]:
+def row_keys(panel: Panel) -> dict[str, npt.NDArray[Any]]:
     """The columns of sequence and time of every row, by the names that they had or get."""
     taken = {*panel.rows.variables, panel.rows.source}
     sequence = panel.sequence or _free("sequence", taken)

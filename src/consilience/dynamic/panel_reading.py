@@ -202,7 +202,9 @@ def _ordered(
         begins = np.flatnonzero(np.diff(codes, prepend=-1))
         places = np.arange(len(codes)) - np.repeat(begins, np.diff(np.append(begins, len(codes))))
         note = "There are no times: the rows of each sequence are taken as consecutive steps."
-        return _Order(order, codes, places * 1.0, places, who.texts, Clock("order", 1.0), (note,))
+        return _Order(
+            order, codes, places.astype(float), places, who.texts, Clock("order", 1.0), (note,)
+        )
     when = key_column(data, time, missing)
     distinct, kind = clock_of(when.texts, step, time)
     ticks = distinct[when.codes]

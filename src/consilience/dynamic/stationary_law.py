@@ -139,7 +139,7 @@ def _gaussian(transition: dict[str, Distribution], net: DynamicNetwork) -> list[
     noise[:n, :n] = matrices.covariance
     constant = np.zeros(len(moves))
     constant[:n] = matrices.intercept
-    mean = np.linalg.solve(np.eye(len(moves)) - moves, constant)
+    mean = np.asarray(np.linalg.solve(np.eye(len(moves)) - moves, constant), float)
     covariance = solve_discrete_lyapunov(moves, noise)
     # The latest slice stands first in the window; slice k of the first ones is at order - 1 - k.
     place = [(order - 1 - k) * n + i for k in range(order) for i in range(n)]
@@ -158,7 +158,7 @@ def _regressions(names: Sequence[str], mean: Floats, covariance: Floats) -> list
             LinearGaussian(
                 Variable(name),
                 tuple(Variable(one) for one in names[:i]),
-                np.float64(mean[i] - slopes @ mean[:i]),
+                np.asarray(mean[i] - slopes @ mean[:i]),
                 slopes,
                 np.sqrt(max(float(variance), 0.0)),
             )

@@ -70,7 +70,7 @@ def matrices_of(transition: Mapping[str, LinearGaussian], order: int) -> VAR:
     root = np.linalg.solve(left, np.diag(sd))
     return VAR(
         names,
-        np.linalg.solve(left, constant),
+        np.asarray(np.linalg.solve(left, constant), float),
         np.array([np.linalg.solve(left, lag) for lag in lags]),
         root @ root.T,
     )

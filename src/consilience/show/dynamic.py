@@ -54,7 +54,7 @@ def plot_slices(net: DynamicNetwork, ax: Axes | None = None) -> Axes:
     for lag in range(net.order + 1):
         text = "now" if lag == 0 else f"{lag} step{'s' * (lag > 1)} before"
         ax.text(-lag, 0.75, text, ha="center", va="center", fontsize=9, color=COLORS["arc"])
-    ax.set_xlim(-net.order - 0.5, 0.5)
+    ax.set_xlim(-net.order - 0.5, 0.7)
     ax.set_ylim(min(y for _, y in places.values()) - 0.6, 1.1)
     ax.set_axis_off()
     return ax
@@ -247,7 +247,7 @@ def _arc(
     ax: Axes, start: tuple[float, float], end: tuple[float, float], *, is_source: bool
 ) -> None:
     is_inside = start[0] == end[0]
-    bend = 0.35 if is_inside and abs(start[1] - end[1]) > 1 else 0.0
+    bend = -0.35 if is_inside and abs(start[1] - end[1]) > 1 else 0.0
     if not is_inside and start[1] == end[1] and end[0] - start[0] > 1:
         bend = -0.2
     ax.annotate(

@@ -11,7 +11,7 @@ from consilience.dynamic.graph_search import OrderChoice
 from consilience.dynamic.most_probable_paths import Path
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.var_matrices import VAR
-from consilience.show.html import bar, facts, grid, heading, notes, number
+from consilience.show.html import Line, bar, facts, grid, heading, notes, number
 from consilience.show.notebook_graphs import counted, drawn_graph
 from consilience.show.text import family_text
 
@@ -118,7 +118,7 @@ def matrices(found: VAR) -> str:
         "intercept",
         *(f"{name}(t-{lag + 1})" for lag in range(order) for name in found.names),
     )
-    lines = [
+    lines: list[Line] = [
         (
             name,
             number(f"{found.intercept[i]:.4g}"),
