@@ -31,9 +31,9 @@ from consilience.causal.fair_predictors import (
     fair_predictor as fair_predictor,
 )
 from consilience.causal.group_measures import (
-    Gap as Gap,
     Gaps as Gaps,
     Group as Group,
+    RateGap as RateGap,
 )
 from consilience.causal.identification import (
     Hedge as Hedge,

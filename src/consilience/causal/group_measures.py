@@ -26,7 +26,7 @@ import numpy.typing as npt
 from consilience import _freeze
 from consilience._typing import Floats
 
-__all__ = ["Gap", "Gaps", "Group", "Mask", "gaps_of", "groups_of"]
+__all__ = ["Gaps", "Group", "Mask", "RateGap", "gaps_of", "groups_of"]
 
 DRAWS = 20_000
 
@@ -53,7 +53,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class RateGap:
     """A difference or ratio between groups, with its credible interval."""
 
     value: float
@@ -64,11 +64,11 @@ class Gap:
 class Gaps:
     """The usual gaps; None where fewer than two groups have the rate."""
 
-    selection_difference: Gap | None
-    selection_ratio: Gap | None
-    odds_difference: Gap | None
-    odds_ratio: Gap | None
-    opportunity_difference: Gap | None
+    selection_difference: RateGap | None
+    selection_ratio: RateGap | None
+    odds_difference: RateGap | None
+    odds_ratio: RateGap | None
+    opportunity_difference: RateGap | None
     notes: tuple[str, ...]
 
 
@@ -162,7 +162,7 @@ class _Rates:
         rates = hits / totals if counted else hits
         return cls(tuple(counted), rates, drawn)
 
-    def difference(self, level: float) -> Gap | None:
+    def difference(self, level: float) -> RateGap | None:
         """The largest difference."""
         if len(self.names) < 2:
             return None
@@ -172,9 +172,9 @@ class _Rates:
             spread = self.drawn[:, high] - self.drawn[:, low]
         else:
             spread = self.drawn.max(axis=1) - self.drawn.min(axis=1)
-        return Gap(float(self.rates[high] - self.rates[low]), _interval(spread, level))
+        return RateGap(float(self.rates[high] - self.rates[low]), _interval(spread, level))
 
-    def ratio(self, level: float) -> Gap | None:
+    def ratio(self, level: float) -> RateGap | None:
         """The smallest rate by the largest; 1 if all are 0."""
         if len(self.names) < 2:
             return None
@@ -184,10 +184,10 @@ class _Rates:
             spread = self.drawn[:, low] / self.drawn[:, high]
         else:
             spread = self.drawn.min(axis=1) / self.drawn.max(axis=1)
-        return Gap(float(value), _interval(spread, level))
+        return RateGap(float(value), _interval(spread, level))
 
 
-def _chosen(gaps: list[Gap | None], *, largest: bool) -> Gap | None:
+def _chosen(gaps: list[RateGap | None], *, largest: bool) -> RateGap | None:
     known = [gap for gap in gaps if gap is not None]
     if not known:
         return None

@@ -147,7 +147,7 @@ class Fitter:
 
     def _climbed(
         self, grown: DAG, gaussian: Regressor | None, start: Network | None
-    ) -> Convergence:
+    ) -> Convergence[Network]:
         return em(
             grown,
             self._table,

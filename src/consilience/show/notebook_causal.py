@@ -6,7 +6,7 @@ from consilience.causal.adjustment import AdjustmentSets
 from consilience.causal.audits import FairnessReport
 from consilience.causal.effects import Effect
 from consilience.causal.estimand import Estimand
-from consilience.causal.group_measures import Gap
+from consilience.causal.group_measures import RateGap
 from consilience.causal.necessity import Causation
 from consilience.causal.path_parts import PathEffects
 from consilience.causal.response import Bounds
@@ -157,7 +157,7 @@ def _worlds(found: FairnessReport) -> str:
     return about + table + notes([*found.notes, *found.assumptions])
 
 
-def _gap(gap: Gap) -> tuple[Cell, Cell, Cell]:
+def _gap(gap: RateGap) -> tuple[Cell, Cell, Cell]:
     low, high = gap.interval
     return number(f"{gap.value:.4g}"), number(f"{low:.4g}"), number(f"{high:.4g}")
 

@@ -227,7 +227,7 @@ def _best(measure: str, means: dict[tuple[str, str], float]) -> tuple[str, str] 
 
 
 def _steps(
-    found: Convergence | VariationalResult, reached: dict[str, str], values: Floats, what: str
+    found: Convergence[Any] | VariationalResult, reached: dict[str, str], values: Floats, what: str
 ) -> str:
     """What was reached, below the line that led there."""
     places = np.arange(len(values), dtype=float)
