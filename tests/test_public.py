@@ -19,7 +19,17 @@ CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact MLE Dirichlet H
 PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""
 NAMESPACES = (
-    *("averaging", "causal", "classify", "data", "estimators", "files", "fusion", "gaps"),
+    *(
+        "averaging",
+        "causal",
+        "classify",
+        "data",
+        "dynamic",
+        "estimators",
+        "files",
+        "fusion",
+        "gaps",
+    ),
     *("inference", "latent"),
     *("scores", "searches", "simulate"),
 )

@@ -107,9 +107,8 @@ def known_panel(
 ) -> cs.dynamic.Panel:
     """The rows of a file as a panel of a network's variables."""
     import consilience as cs
-    from consilience.data.paths import column_names
 
-    names = column_names(Path(data))
+    names = cs.data.column_names(Path(data))
     variables = {n: v for n, v in net.variables.items() if n not in net.hidden}
     source = net.source if net.source is not None and net.source in names else None
     with screen(stderr=True).status("Reading"):
@@ -129,13 +128,12 @@ def written(frame: Any, output: Path | None, facts: dict[str, str]) -> None:
     """Print a frame as csv, or write it to a file and say so."""
     import consilience as cs
     from consilience.cli.terminal import print_rows
-    from consilience.data.write import write_rows
 
     table = cs.read(frame.astype(dict.fromkeys(frame.columns[:2], str)), missing=[])
     if output is None:
         print_rows(table)
     else:
-        write_rows(table, output)
+        cs.data.write_rows(table, output)
         facts["written to"] = str(output)
     print_facts(screen(stderr=output is None), facts)
 
