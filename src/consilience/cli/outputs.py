@@ -40,7 +40,9 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path, whose last slash it would not keep."""
-        if isinstance(value, str) and value.endswith(tuple(filter(None, (os.sep, os.altsep)))):
+        import consilience as cs
+
+        if isinstance(value, str) and value.endswith(cs.files.SEPARATORS):
             self.fail(f"{value!r} is the name of a folder. Name a file.", param, ctx)
         return super().convert(value, param, ctx)
 

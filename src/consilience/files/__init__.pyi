@@ -1,6 +1,7 @@
 """The public names of this namespace and their homes; :mod:`consilience._lazy` reads them."""
 
 from consilience._write import (
+    SEPARATORS as SEPARATORS,
     check_target as check_target,
     write_text as write_text,
     written as written,
