@@ -134,7 +134,7 @@ def test_the_picture_is_wide_enough_for_both_graphs():
 
 
 def test_wide_pictures_stand_one_above_the_other():
-    star = DAG([("hub", f"a_long_name_for_leaf_{i}") for i in range(20)])
+    star = DAG([("hub", f"a_long_name_for_leaf_{i}") for i in range(28)])
     pair = pair_of(star, star, ("a", "b"))
     assert pair.is_stacked
     _, _, width, height = map(float, ET.fromstring(svg_pair(star, star)).get("viewBox").split())
