@@ -10,6 +10,7 @@ from consilience import (
     files as files,
     fusion as fusion,
     gaps as gaps,
+    independence as independence,
     inference as inference,
     latent as latent,
     scores as scores,
@@ -205,6 +206,9 @@ from consilience.structure.searches.ges import (
 )
 from consilience.structure.searches.hill_climb import (
     HillClimb as HillClimb,
+)
+from consilience.structure.searches.pc import (
+    PC as PC,
 )
 from consilience.structure.tan import (
     tan as tan,

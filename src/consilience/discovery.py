@@ -244,7 +244,8 @@ def _search(
     missing = columns_with_gaps(look.counts, look.strata)
     if not missing:
         return _over_all_rows(question, look, default_score(engine) if score is None else score)
-    method = method_for(engine, missing, score, gaps, logistic=logistic)
+    by_tests = getattr(search, "by_tests", False)
+    method = method_for(engine, missing, score, gaps, logistic=logistic, by_tests=by_tests)
     return _despite_gaps(question, look, method)
 
 

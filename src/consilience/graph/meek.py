@@ -8,6 +8,9 @@ collider that the graph does not have:
 3. :math:`a - c \to b` and :math:`a - d \to b` with :math:`c, d` not adjacent;
 4. :math:`a - c \to d \to b` with :math:`c, b` not adjacent and :math:`a, d` adjacent.
 
+Rules 1, 3 and 4 rest on a triple :math:`c - a - d` being no collider. Where it is not clear whether it
+is one, they do not apply.
+
 Rules 1 to 3 complete a graph whose arcs are those of its colliders; with arcs from elsewhere (time,
 an expert, an experiment) rule 4 is needed too, and the four are complete. The skeleton stays as it
 is, so only a new arc can make a rule apply: each arc is looked at once.
@@ -21,27 +24,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from consilience import _check
 from consilience.errors import GraphError
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.names import Arc, unique_pairs
 
-__all__ = ["meek_closure", "orient"]
+__all__ = ["Triple", "meek_closure", "orient"]
+
+Triple: TypeAlias = tuple[str, str, str]
+"""Two nodes that are not adjacent, and in the middle one that is adjacent to both."""
 
 
-def meek_closure(graph: CPDAG) -> CPDAG:
+def meek_closure(graph: CPDAG, unclear: Iterable[Triple] = ()) -> CPDAG:
     """The graph with every edge directed that Meek's four rules direct.
 
     The arcs are taken as they are. If no DAG agrees with them, the answer may have a collider that
     the graph has not; a cycle is an error.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    unclear
+        Triples (one end, middle, other end) of which nobody knows whether they are colliders.
 
     Examples
     --------
     >>> meek_closure(CPDAG([("A", "B")], [("B", "C")])).directed
     (('A', 'B'), ('B', 'C'))
     """
-    work = _Work.of(graph)
+    work = _Work.of(graph, unclear)
     work.close(graph.directed)
     return work.graph(graph)
 
@@ -83,14 +97,16 @@ class _Work:
     children: dict[str, set[str]]
     neighbors: dict[str, set[str]]
     adjacent: dict[str, set[str]]
+    unclear: frozenset[Triple]
 
     @classmethod
-    def of(cls, graph: CPDAG) -> _Work:
+    def of(cls, graph: CPDAG, unclear: Iterable[Triple] = ()) -> _Work:
         parents = {node: set(graph.parents(node)) for node in graph.nodes}
         children = {node: set(graph.children(node)) for node in graph.nodes}
         neighbors = {node: set(graph.neighbors(node)) for node in graph.nodes}
         adjacent = {node: parents[node] | children[node] | neighbors[node] for node in graph.nodes}
-        return cls(parents, children, neighbors, adjacent)
+        both = frozenset(one for a, c, b in unclear for one in ((a, c, b), (b, c, a)))
+        return cls(parents, children, neighbors, adjacent, both)
 
     def point(self, start: str, end: str) -> None:
         self.neighbors[start].discard(end)
@@ -125,7 +141,7 @@ class _Work:
     def implied(self, c: str, d: str) -> list[Arc]:
         # All that the rules conclude with c -> d as one of their arcs.
         return [
-            *((d, b) for b in self.neighbors[d] - self.adjacent[c] - {c}),
+            *((d, b) for b in self.apart(c, self.neighbors[d]) if self.is_clear(c, d, b)),
             *((c, b) for b in self.children[d] & self.neighbors[c]),
             *((a, d) for a in self.parents[c] & self.neighbors[d]),
             *self.third(c, d),
@@ -134,15 +150,22 @@ class _Work:
         ]
 
     def third(self, c: str, b: str) -> Iterator[Arc]:
-        others = self.parents[b] - self.adjacent[c] - {c}
+        others = self.apart(c, self.parents[b])
         for a in self.neighbors[b] & self.neighbors[c]:
-            if not others.isdisjoint(self.neighbors[a]):
+            if any(self.is_clear(c, a, d) for d in others & self.neighbors[a]):
                 yield a, b
 
     def fourth(self, c: str, d: str, b: str) -> Iterator[Arc]:
         if b not in self.adjacent[c]:
             for a in self.neighbors[c] & self.neighbors[b] & self.adjacent[d]:
-                yield a, b
+                if self.is_clear(c, a, b):
+                    yield a, b
+
+    def apart(self, node: str, among: set[str]) -> set[str]:
+        return among - self.adjacent[node] - {node}
+
+    def is_clear(self, a: str, middle: str, b: str) -> bool:
+        return (a, middle, b) not in self.unclear
 
     def graph(self, before: CPDAG) -> CPDAG:
         new = [(a, b) if b in self.children[a] else (b, a) for a, b in before.undirected]

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from consilience._typing import Column, Floats
-from consilience.data.table import Table, code_type
+from consilience.data.table import Table
 from consilience.errors import DataError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, Convergence, em
-from consilience.inference.completion import completed, completions, expected_values
+from consilience.inference.completion import completed
+from consilience.inference.filled_rows import LEAST_SHARE, filled_rows, filled_table
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Regressor
@@ -28,8 +29,7 @@ from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.normal_inverse_gamma import NormalInverseGamma
 from consilience.parameters.regression import log_likelihood_of
 from consilience.statistics.counts import Counts
-from consilience.statistics.engines.memory import LEAST_WEIGHT, Memory
-from consilience.statistics.engines.spread import Spread
+from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
 from consilience.structure.family_scores import family_scores, strata_of
@@ -45,9 +45,6 @@ __all__ = ["Fitter", "Model", "innermost"]
 
 SHARE_OF_MEMORY = 0.5
 """Of the memory limit; if all completions may need more, some are drawn."""
-
-LEAST_SHARE = 1e-6
-"""Completions of a smaller posterior are cut."""
 
 OF_LIKELIHOOD = (LogLikelihood, AIC, BIC, EBIC, NAL, PNAL)
 """Scores that are the largest log-likelihood less a price."""
@@ -162,22 +159,14 @@ class Fitter:
     def _completed(self, network: Network) -> Memory:
         """The rows without gaps: all completions, or some drawn, with their weights."""
         table, limit = self._table, self._memory_limit
-        weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
         if not self.is_exact:
             draws = self._draws
+            weights = np.full(table.n_rows, 1.0) if table.weights is None else table.weights
+            shares = np.tile(weights, draws).astype(np.float64) / draws
             many = table.take(np.tile(np.arange(table.n_rows), draws))
             columns = completed(network, many, self._rng, memory_limit=limit)
-            return Memory(_table(table, columns, np.tile(weights, draws) / draws).distinct())
-        found = completions(network, table, LEAST_SHARE, memory_limit=limit)
-        shares = found.shares * weights[found.rows]
-        kept = np.flatnonzero(shares >= LEAST_WEIGHT)
-        columns = {name: codes[kept] for name, codes in found.codes.items()}
-        if not network.regressions:
-            return Memory(_table(table, columns, shares[kept]).distinct())
-        known = {name: table.column(name)[found.rows[kept]] for name in network.regressions}
-        values, spread = expected_values(network, {**columns, **known}, memory_limit=limit)
-        filled = _table(table, {**columns, **values}, shares[kept])
-        return Memory(filled, spread=[Spread(*one) for one in spread])
+            return Memory(filled_table(table, columns, shares).distinct())
+        return filled_rows(network, table, memory_limit=limit)
 
     def ways(self, dag: DAG, completed: Memory) -> dict[str, str]:
         """How each family depends on the source in completed rows, if the score tells."""
@@ -302,17 +291,3 @@ def _most_completions(table: Table) -> float:
         if not variable.is_continuous:
             each[table.column(name) < 0] *= variable.n_states
     return float(np.minimum(each, 1 / LEAST_SHARE).sum())
-
-
-def _table(table: Table, columns: Mapping[str, Column], weights: Floats) -> Table:
-    """Completed rows as a table with the schema of another."""
-    given = table.schema.source
-    every = [*table.variables.values(), *([] if given is None else [given])]
-    if given is not None and given.name not in columns:  # the only source is no node
-        columns = {**columns, given.name: np.zeros(len(weights), np.int32)}
-    coded: dict[str, Column] = {}
-    for one in every:
-        kind = np.float64 if one.is_continuous else code_type(one.n_states)
-        coded[one.name] = columns[one.name].astype(kind)
-    source = None if given is None else coded.pop(given.name)
-    return Table(table.schema, coded, source, weights.astype(np.float64))

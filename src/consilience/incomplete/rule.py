@@ -4,7 +4,7 @@
 - With any other score structural EM completes the rows, in fractions; a score that is defined for
   whole rows only is refused.
 - Without a score it is structural EM with the score that rows without gaps would have, or PNAL if
-  the rows are not in memory.
+  the rows are not in memory or the search goes by tests, each of which has its own complete rows.
 
 Structural EM is the more exact by far wherever it can be had (``docs/scores.md`` has the table).
 """
@@ -115,12 +115,13 @@ def method_for(
     gaps: StructuralEM | None,
     *,
     logistic: bool = False,
+    by_tests: bool = False,
 ) -> Method:
     """The method for rows with gaps in these columns, by the rule at the top of this module."""
     if gaps is None and score is not None and takes_gaps(score):
         return Method(score, None, tuple(missing))
     has_numbers = any(one.is_continuous for one in engine.schema.variables.values())
-    if gaps is None and score is None and not isinstance(engine, Memory):
+    if gaps is None and score is None and (by_tests or not isinstance(engine, Memory)):
         price = PNAL(c=PRICE_OF_REGRESSIONS) if has_numbers else PNAL()
         return Method(price, None, tuple(missing))
     if logistic and has_numbers:

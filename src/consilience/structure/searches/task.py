@@ -20,6 +20,7 @@ from consilience.graph.dag import DAG
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
+from consilience.structure.searches.constraint_record import ConstraintRecord
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.local import LocalScores
 
@@ -49,7 +50,8 @@ class SearchResult:
     dag
         The best graph; nodes in the order of the table's variables.
     cpdag
-        Its equivalence class.
+        Its equivalence class; of a search by tests what the tests and background knowledge found,
+        which may leave more open.
     score
         Score of the graph: the sum over its families. For structural EM that of what was observed.
     trace
@@ -71,6 +73,8 @@ class SearchResult:
         For each node how its family depends on the source, if the score is :class:`BySource` and
         there are several sources: ``"pooled"``, ``"by source"``, ``"tied"`` or ``"intercepts by
         source"``. Empty otherwise.
+    tests
+        Of a search by tests of independence: which test removed which edge, and what is open.
     """
 
     dag: DAG
@@ -84,6 +88,7 @@ class SearchResult:
     judged_by: str = ""
     n_rows: Mapping[str, float] = field(default_factory=dict)
     by_source: Mapping[str, str] = field(default_factory=dict)
+    tests: ConstraintRecord | None = None
 
     def __post_init__(self) -> None:
         _freeze.own(self)

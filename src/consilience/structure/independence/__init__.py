@@ -1,0 +1,1 @@
+"""Tests of independence: choices, and the verb that makes one test."""

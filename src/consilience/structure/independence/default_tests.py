@@ -1,0 +1,41 @@
+"""Which test is made if none is chosen.
+
+Discrete variables have G² with adjusted degrees of freedom, continuous ones the exact t test of
+partial correlations, and where both kinds are among the variables likelihood ratios serve. Rows of
+several sources are compared within each source, so that margins or means that differ between
+sources make no dependence.
+"""
+
+from __future__ import annotations
+
+from consilience.errors import InputError
+from consilience.statistics.request import Engine
+from consilience.structure.independence.contingency import GSquare
+from consilience.structure.independence.correlation import ExactT
+from consilience.structure.independence.likelihood_ratio import LikelihoodRatio
+from consilience.structure.independence.several_sources import Stratified
+from consilience.structure.independence.statements import IndependenceTest, PartTest
+from consilience.structure.pairs import has_several_sources
+
+__all__ = ["check_test", "default_test"]
+
+
+def default_test(engine: Engine, names: tuple[str, ...]) -> IndependenceTest:
+    """The test for these variables of these rows."""
+    kinds = {engine.schema[name].is_continuous for name in names}
+    each: PartTest
+    if kinds == {True}:
+        each = ExactT()
+    else:
+        each = LikelihoodRatio() if True in kinds else GSquare(adjusted=True)
+    return Stratified(of=each) if has_several_sources(engine) else each
+
+
+def check_test(owner: str, parameter: str, test: object) -> None:
+    """Refuse what is not a test."""
+    if isinstance(test, type) or not (hasattr(test, "judge") and hasattr(test, "alpha")):
+        raise InputError(
+            f"{owner}: {parameter} must be a test such as cs.independence.GSquare(alpha=0.01), got "
+            f"{test!r}.",
+            parameter=parameter,
+        )
