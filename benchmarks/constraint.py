@@ -1,7 +1,7 @@
 """How fast and how exact is PC-stable? Alarm, 100,000 rows, alpha 0.01, the peers in the same run.
 
-Columns are shuffled and renamed, another sample each seed. Everybody gets the same frame and gives a
-partially directed graph, which is held against the class of the true one: the structural Hamming
+Columns are shuffled and renamed, another sample each seed. Everybody gets the same frame and gives
+a partially directed graph, which is held against the class of the true one: the structural Hamming
 distance counts pairs that are joined otherwise. CPU seconds are of one thread. Ours runs as users
 would choose it for tables with impossible states, Pearson's X² with adjusted degrees of freedom,
 which is what pgmpy and pyAgrum test by; G² stands beside it.

@@ -76,9 +76,9 @@ def learn(
     DATA is a .csv, .csv.gz or .parquet file. Several files are several sources, each named after
     its file; with --source their rows are appended and that column names the sources.
 
-    The graph is given or learned: --structure hc climbs to the graph of best score. Interrupted
-    (Ctrl-C) or out of --seconds, a search gives the best graph so far; after an interrupt the exit
-    code is 130.
+    The graph is given or learned: --structure hc climbs to the graph of best score, --structure pc
+    removes edges by tests of independence. Interrupted (Ctrl-C) or out of --seconds, a search gives
+    the best graph so far; after an interrupt the exit code is 130.
 
     Columns may be discrete and continuous. A continuous node has a regression for each state of its
     discrete parents. A search lets it have discrete children only with --logistic.
@@ -101,6 +101,7 @@ def learn(
       consilience learn rome.csv oslo.csv --structure '[smoke][lung|smoke]' --by-source
       consilience learn heart.csv --target disease --discretize age=quantiles:4
       consilience learn heart.csv --structure hc --score bdeu --ess 10 -o model.json
+      consilience learn heart.csv --structure pc --alpha 0.01 -o model.json
       consilience learn heart.csv --structure tabu --forbid disease:age --tier age,sex --seconds 30
     """
     import consilience as cs

@@ -22,6 +22,7 @@ from consilience.cli.scores import score_of, score_option
 if TYPE_CHECKING:
     import consilience as cs
     from consilience.graph.names import Arc
+    from consilience.structure.independence.statements import IndependenceTest
     from consilience.structure.searches.task import Search
 
 __all__ = ["SEARCHES", "Found", "Structure", "find_graph", "structure_options"]
@@ -37,6 +38,10 @@ class Structure:
     max_parents: int | None
     restarts: int | None
     order: str | None
+    alpha: float | None
+    test: str | None
+    max_given: int | None
+    orientation: str | None
     require: tuple[str, ...]
     forbid: tuple[str, ...]
     tier: tuple[str, ...]
@@ -74,6 +79,9 @@ SIGNS_OF_ARCS = ("->", ":")
 
 NAIVE_BAYES, TAN, HILL_CLIMBING = "naive-bayes", "tan", "hc"
 
+BY_TESTS: Final = ("alpha", "test", "max_given")
+"""Options of the searches by tests of independence."""
+
 SEARCHES: Final[Mapping[str, Fact]] = {
     HILL_CLIMBING: Fact("HillClimb", ("max_parents", "restarts")),
     "tabu": Fact("HillClimb", ("max_parents", "restarts"), fixed={"tabu": 10}),
@@ -85,13 +93,40 @@ SEARCHES: Final[Mapping[str, Fact]] = {
     "best-first": Fact("BestFirst", ("max_parents",)),
     "k2": Fact("K2Search", ("max_parents", "order"), needs=("order",)),
     "chow-liu": Fact("ChowLiu"),
+    "pc": Fact("PC", (*BY_TESTS, "orientation")),
+    "gs": Fact("GrowShrink", (*BY_TESTS, "orientation")),
+    "iamb": Fact("IAMB", (*BY_TESTS, "orientation")),
+    "inter-iamb": Fact("InterIAMB", (*BY_TESTS, "orientation")),
+    "mmpc": Fact("MMPC", (*BY_TESTS, "orientation")),
+    "mmhc": Fact("MMHC", (*BY_TESTS, "max_parents")),
 }
+
+TESTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "g2": ("GSquare", {}),
+    "g2-adjusted": ("GSquare", {"adjusted": True}),
+    "x2": ("PearsonX2", {}),
+    "x2-adjusted": ("PearsonX2", {"adjusted": True}),
+    "shrunk": ("ShrunkInformation", {}),
+    "t": ("ExactT", {}),
+    "z": ("FisherZ", {}),
+    "lr": ("LikelihoodRatio", {}),
+}
+"""Tests of independence: name on the command line, public name, and parameters that are set."""
+
+
+def _named_by_tests() -> str:
+    return ", ".join(name for name, fact in SEARCHES.items() if "alpha" in fact.takes)
+
 
 OF_SEARCH: Final = (
     "score",
     "max_parents",
     "restarts",
     "order",
+    "alpha",
+    "test",
+    "max_given",
+    "orientation",
     "require",
     "forbid",
     "tier",
@@ -101,7 +136,7 @@ OF_SEARCH: Final = (
 )
 """Options that mean something to a search only."""
 
-OF_SOME: Final = ("max_parents", "restarts", "order")
+OF_SOME: Final = ("max_parents", "restarts", "order", *BY_TESTS, "orientation")
 """Those among them that only some searches have."""
 
 structure_options: Final = bundled(
@@ -135,6 +170,28 @@ structure_options: Final = bundled(
             metavar="A,B,... or N",
             help="All variables, parents before children; of sequences in time (--sequence, "
             "--time) how many steps back arcs may reach.",
+        ),
+        click.option(
+            "--alpha",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            help="P-value up to which variables are taken for dependent, by searches by tests "
+            f"({_named_by_tests()}).  [default: 0.05]",
+        ),
+        click.option(
+            "--test",
+            type=click.Choice(list(TESTS)),
+            help="The test of independence, made within each source if there are several; by "
+            "default x2-adjusted, t or lr, by the kinds of the columns.",
+        ),
+        click.option(
+            "--max-given",
+            type=click.IntRange(min=0),
+            help="Most variables that a test of independence is given.",
+        ),
+        click.option(
+            "--orientation",
+            type=click.Choice(["standard", "conservative", "majority"]),
+            help="When two variables are parents of one that joins them.  [default: standard]",
         ),
         click.option(
             "--require",
@@ -242,10 +299,25 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
     values = {option: value for option, value in given.items() if value is not None}
     if "order" in values:
         values["order"] = _names("--order", values["order"], table)
+    if "alpha" in fact.takes:
+        values["test"] = _test_of(values.get("test"), values.pop("alpha", 0.05), table)
     if name == HILL_CLIMBING and not values:
         return None
     choice: Callable[..., Search] = getattr(cs.searches, fact.choice)
     return choice(**fact.fixed, **values)
+
+
+def _test_of(name: str | None, alpha: float, table: cs.Table) -> IndependenceTest:
+    """The test of that name, within sources if there are several."""
+    import consilience as cs
+    from consilience.statistics.gather import engine_of
+    from consilience.structure.independence.default_tests import default_test
+
+    if name is None:
+        return default_test(engine_of(table), tuple(table.variables), alpha=alpha)
+    public, fixed = TESTS[name]
+    test = getattr(cs.independence, public)(alpha=alpha, **fixed)
+    return cs.independence.Stratified(of=test) if len(table.sources) > 1 else test
 
 
 def _refuse_search_options(wanted: Structure) -> None:

@@ -54,8 +54,14 @@ def _search_facts(found: Found) -> dict[str, str]:
         return {}
     n_arcs = len(found.dag.arcs)
     arcs = listed([f"{start} -> {end}" for start, end in found.dag.arcs])
+    tests = (
+        {}
+        if result.tests is None
+        else {"tests": f"{result.tests.n_tests:,} by {result.tests.test}"}
+    )
     return {
         "found": f"{n_arcs:,} arc{'' if n_arcs == 1 else 's'}{': ' if arcs else ''}{arcs}",
+        **tests,
         "score": f"{result.score:,.4f} by {found.score}",
         "families": f"{result.n_scored:,} scored in {result.seconds:.3g} s",
         "stopped by": REASONS.get(result.stopped_by, result.stopped_by),

@@ -8,8 +8,8 @@ collider that the graph does not have:
 3. :math:`a - c \to b` and :math:`a - d \to b` with :math:`c, d` not adjacent;
 4. :math:`a - c \to d \to b` with :math:`c, b` not adjacent and :math:`a, d` adjacent.
 
-Rules 1, 3 and 4 rest on a triple :math:`c - a - d` being no collider. Where it is not clear whether it
-is one, they do not apply.
+Rules 1, 3 and 4 rest on a triple :math:`c - a - d` being no collider. Where it is not clear whether
+it is one, they do not apply.
 
 Rules 1 to 3 complete a graph whose arcs are those of its colliders; with arcs from elsewhere (time,
 an expert, an experiment) rule 4 is needed too, and the four are complete. The skeleton stays as it

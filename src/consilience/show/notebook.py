@@ -79,6 +79,8 @@ from consilience.show.notebook_graphs import compared, counted, drawn_graph, dra
 from consilience.show.text import family_text, in_words, layout_of, probability_text
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
+from consilience.structure.independence.statements import Verdict
+from consilience.structure.searches.constraint_record import ConstraintRecord
 from consilience.structure.searches.task import SearchResult
 
 __all__ = ["NOTEBOOK", "view"]
@@ -284,6 +286,8 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Counts: _counts,
     Moments: _moments,
     SearchResult: records.search,
+    ConstraintRecord: records.edge_tests,
+    Verdict: records.verdict,
     GraphBelief: beliefs.believed,
     ArcBeliefs: beliefs.arcs,
     GraphChains: beliefs.chains,

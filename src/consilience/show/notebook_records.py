@@ -31,6 +31,8 @@ from consilience.show.html import (
     number,
 )
 from consilience.show.notebook_graphs import counted, drawn_graph
+from consilience.structure.independence.statements import Verdict
+from consilience.structure.searches.constraint_record import ConstraintRecord, nearness
 from consilience.structure.searches.task import SearchResult
 
 __all__ = [
@@ -76,7 +78,49 @@ def search(result: SearchResult) -> str:
         "time": f"{result.seconds:.3g} s",
         "stopped by": result.stopped_by,
     }
-    return heading("SearchResult") + facts(known) + drawn_graph(result.dag) + notes(result.notes)
+    if result.tests is None:
+        found = drawn_graph(result.dag)
+    else:
+        known["tests"] = f"{result.tests.n_tests:,} by {result.tests.test!r}"
+        found = drawn_graph(result.cpdag) + edge_tests(result.tests)
+    return heading("SearchResult") + facts(known) + found + notes(result.notes)
+
+
+def verdict(found: Verdict) -> str:
+    """One test of independence."""
+    given = f" given {', '.join(found.given)}" if found.given else ""
+    says = "independent" if found.is_independent else "dependent"
+    known = {
+        "statistic": f"{found.statistic:.6g}",
+        "df": f"{found.df:g}",
+        "p-value": f"{found.p_value:.4g}",
+        "rows": f"{found.n_rows:,g}",
+        "test": repr(found.test),
+    }
+    return heading(f"{found.x}, {found.y}{given}", says) + facts(known)
+
+
+def edge_tests(record: ConstraintRecord) -> str:
+    """The tests of pairs, those nearest to the limit first, and what is open."""
+    alpha = record.test.alpha
+    tests = sorted((*record.removed, *record.kept), key=lambda one: nearness(one, alpha))
+    kept = set(record.kept)
+    lines = [
+        (
+            f"{one.x}, {one.y}",
+            ", ".join(one.given) or "-",
+            number(f"{one.statistic:.4g}"),
+            number(f"{one.df:g}"),
+            number(f"{one.p_value:.2g}"),
+            number(f"{one.n_rows:,g}"),
+            "joined" if one in kept else "parted",
+        )
+        for one in tests[:N_LINES]
+    ]
+    head = ("pair", "given", "statistic", "df", "p", "rows", "")
+    about = heading("Tests", f"{record.n_tests:,}; those nearest to alpha {alpha:g} first")
+    said = [f"{a} - {b}: {one.why}." for one in record.conflicts for a, b in [one.edge]]
+    return about + (grid(head, lines, n=len(tests)) if tests else "") + notes(said)
 
 
 def climb(found: Convergence[Any]) -> str:

@@ -60,6 +60,7 @@ from consilience.show.dynamic import (
     plot_panel,
     plot_slices,
 )
+from consilience.show.edge_tests import N_PAIRS, plot_edge_tests
 from consilience.show.evaluation import (
     plot_calibration_curves,
     plot_calibrations,
@@ -87,6 +88,7 @@ from consilience.show.svg_fusion import svg_fusion
 from consilience.show.svg_pair import svg_pair
 from consilience.show.trace import plot_trace
 from consilience.show.votes import plot_fusion, plot_thresholds, plot_votes
+from consilience.structure.searches.constraint_record import ConstraintRecord
 from consilience.structure.searches.task import SearchResult
 
 if TYPE_CHECKING:
@@ -98,14 +100,25 @@ __all__ = ["plot", "svg"]
 Drawing = Callable[..., Any]
 
 
-def _of_dag(draw: Drawing) -> Drawing:
-    """The same drawing for a record that holds a graph."""
+def _of_class(draw: Drawing) -> Drawing:
+    """The same drawing for the record of a search: its graph, or the class that tests found."""
 
     def drawn(record: SearchResult, **options: Any) -> Any:
-        return draw(record.dag, **options)
+        return draw(record.dag if record.tests is None else record.cpdag, **options)
 
     drawn.__signature__ = inspect.signature(draw)  # type: ignore[attr-defined]
     return drawn
+
+
+def _of_tests(record: SearchResult, n_pairs: int = N_PAIRS, ax: Axes | None = None) -> Axes:
+    """The tests of a search."""
+    if record.tests is None:
+        raise InputError(
+            "plot: this search made no tests of independence; searches by tests, such as cs.PC(), "
+            "do.",
+            view="tests",
+        )
+    return plot_edge_tests(record.tests, n_pairs=n_pairs, ax=ax)
 
 
 def _compared(draw: Drawing) -> Drawing:
@@ -140,7 +153,8 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Factor: {"belief": plot_belief},
     Mixture: {"belief": plot_belief},
     MixedBelief: {"belief": plot_belief},
-    SearchResult: {"trace": plot_trace, "graph": _of_dag(plot_graph)},
+    SearchResult: {"trace": plot_trace, "graph": _of_class(plot_graph), "tests": _of_tests},
+    ConstraintRecord: {"tests": plot_edge_tests},
     GraphBelief: {
         "strengths": plot_strengths,
         "graph": plot_believed_graph,
@@ -179,7 +193,7 @@ PICTURES: Mapping[type, Drawing] = {
     DAG: svg_graph,
     CPDAG: svg_graph,
     Network: svg_graph,
-    SearchResult: _of_dag(svg_graph),
+    SearchResult: _of_class(svg_graph),
     GraphBelief: svg_belief,
     GraphComparison: _compared(svg_pair),
     Fusion: svg_fusion,
@@ -209,7 +223,11 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
                             learned
     belief of a query       ``belief``: bars or a density                 ``ax``, ``level``
     search result           ``trace``: best score by families scored      ``ax``
-    ..                      ``graph``                                     ``ax``
+    ..                      ``graph``; of a search by tests the class     ``ax``
+                            that they found
+    ..                      ``tests``: of pairs, the nearest to the       ``n_pairs``, ``ax``
+                            limit
+    tests of a search       ``tests``                                     ``n_pairs``, ``ax``
     belief about graphs     ``strengths``: probability of every arc       ``ax``
     ..                      ``graph``: averaged, with beliefs             ``ax``, ``threshold``
     ..                      ``chains``: traces and ranks                  ``n_arcs``

@@ -7,7 +7,7 @@ the rows are asked again, for fine moments, which the learner keeps from then on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from consilience.errors import PrecisionError
 from consilience.statistics.many_regressions import RegressionBatch
@@ -19,7 +19,7 @@ __all__ = ["judged"]
 Answer = TypeVar("Answer")
 
 
-def judged(strata: Strata, batch: Batch, judge: Callable[[Batch], Answer]) -> Answer:
+def judged(strata: Strata, batch: Batch, judge: Callable[[Any], Answer]) -> Answer:
     """What a judge says about a batch, over fine moments where others have too few digits.
 
     Parameters

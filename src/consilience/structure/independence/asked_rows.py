@@ -26,7 +26,7 @@ from consilience.statistics.strata import Strata
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 from consilience.structure.independence.statements import Statements
 
-__all__ = ["TableGroup", "AskedRows"]
+__all__ = ["AskedRows", "TableGroup"]
 
 CELLS_A_REQUEST = 1 << 21
 """Counts asked for at once (16 MiB)."""
@@ -144,7 +144,7 @@ class AskedRows:
             some = order[begins[a] : begins[b]]
             batch, entries = self._counted(sets[a:b], by_source=by_source)
             mine = _Asked(some, of_set[some] - a, at[some])
-            if any(seen is not None for seen in batch.seen):
+            if batch.seen:
                 yield from _one_by_one(batch, entries, mine)
             else:
                 yield from _by_shape(batch, entries, self.n_states[sets[a:b]], mine)
@@ -220,7 +220,7 @@ def _by_shape(
 
 
 def _one_by_one(batch: CountBatch, entries: Integers, asked: _Asked) -> Iterator[TableGroup]:
-    """Tables of statements about sets whose counts hold only the states that rows show."""
+    """Tables of statements about sets whose counts stand alone, or hold only states that occur."""
     wanted = {entry: i for i, entry in enumerate(entries.tolist())}
     for entry, counts in enumerate(batch):
         if entry not in wanted:

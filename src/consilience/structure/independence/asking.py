@@ -46,7 +46,8 @@ class Asking:
         self.adjusts = isinstance(test, BenjaminiHochberg)
         each = test.of if isinstance(test, BenjaminiHochberg) else test
         if isinstance(each, Completed):
-            each, rows = each.of, each.rows(rows)
+            rows = each.rows(rows)
+            each = each.of
         self._each, self._rows = each, rows
         self._known: dict[Statement, Told] = {}
 

@@ -41,8 +41,8 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from consilience._typing import Floats
-from consilience.structure.independence.statements import Statements, Verdicts, check_alpha
 from consilience.structure.independence.asked_rows import AskedRows
+from consilience.structure.independence.statements import Statements, Verdicts, check_alpha
 
 __all__ = [
     "GSquare",

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.special import digamma
 
 from consilience import _check
-from consilience._typing import Bools, Floats, Integers
+from consilience._typing import Bools, Floats
 from consilience.errors import DataError
 from consilience.parameters.logistic_newton import logistic_problems, newton
 from consilience.statistics.engines.memory import Memory
@@ -151,9 +151,7 @@ def _regressed(rows: AskedRows, asked: Statements, *, by_source: bool) -> Verdic
             numbers.add(rows.names[y[i]])
         gaps = frozenset(numbers & rows.strata.gaps)
         groups.setdefault((by, splits, gaps), []).append(i)
-    rows.strata.prepare(
-        [by for by, _, gaps in groups if not gaps], by_source=by_source
-    )
+    rows.strata.prepare([by for by, _, gaps in groups if not gaps], by_source=by_source)
     for (by, splits, gaps), some in groups.items():
         moments = rows.strata.of(gaps, by, by_source=by_source)
         place = {name: i for i, name in enumerate(moments.names)}

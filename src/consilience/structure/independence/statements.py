@@ -86,8 +86,7 @@ class Verdicts:
     @classmethod
     def empty(cls, *shape: int) -> Verdicts:
         """Answers to be written into: nothing is told yet."""
-        zeros = (np.zeros(shape) for _ in range(2))
-        return cls(*zeros, np.ones(shape), np.zeros(shape))
+        return cls(np.zeros(shape), np.zeros(shape), np.ones(shape), np.zeros(shape))
 
     def put(self, some: Integers, found: Verdicts) -> None:
         """Write the answers of some statements, the last axis."""

@@ -45,8 +45,8 @@ def test(
     given
         Other variables.
     by
-        The test. If not given, G² with adjusted degrees of freedom for discrete variables, the
-        exact t test for continuous ones, likelihood ratios for both kinds together; and with
+        The test. If not given, Pearson's X² with adjusted degrees of freedom for discrete variables,
+        the exact t test for continuous ones, likelihood ratios for both kinds together; and with
         several sources these within each of them.
     memory_limit
         Bytes of the statistics; more are refused before they are allocated.
@@ -121,7 +121,8 @@ def _checked(engine: Engine, statement: Sequence[Any]) -> tuple[str, str, tuple[
             parameter="statements",
         )
     x, y, *rest = statement
-    _check.names("test", **{"given": one for one in rest})
+    for names in rest:
+        _check.names("test", given=names)
     given = tuple(name for some in rest for name in some)
     everyone = (x, y, *given)
     source = engine.schema.source

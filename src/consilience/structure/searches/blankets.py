@@ -236,7 +236,9 @@ class _Blankets:
         self.of[x] = blanket
         return True
 
-    def _tested(self, some: Iterable[int], others: Callable[[int], Iterable[int]]) -> dict[int, dict[int, Told]]:
+    def _tested(
+        self, some: Iterable[int], others: Callable[[int], Iterable[int]]
+    ) -> dict[int, dict[int, Told]]:
         """Tests of each variable with each of others, given the rest of its blanket."""
         asked: list[Statement] = [
             (x, y, tuple(sorted(self.of[x] - {y}))) for x in some for y in others(x)

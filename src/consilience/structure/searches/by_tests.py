@@ -77,7 +77,8 @@ def searched(choice: Restriction, task: Task) -> SearchResult:
 def record_of(asker: Asker, skeleton: Skeleton, graph: Oriented | None = None) -> ConstraintRecord:
     """The tests of a skeleton by name, and what its orientation left open."""
     names = asker.task.names
-    kept, removed = [], []
+    kept: list[EdgeTest] = []
+    removed: list[EdgeTest] = []
     for (x, y), one in sorted(skeleton.told.items()):
         given = tuple(names[i] for i in one.given)
         test = EdgeTest(names[x], names[y], given, one.statistic, one.df, one.p_value, one.n_rows)
@@ -103,8 +104,8 @@ def _notes(graph: Oriented) -> list[str]:
         )
     if graph.ambiguous:
         notes.append(
-            f"It is not clear whether {len(graph.ambiguous)} triples are colliders; tests.ambiguous "
-            "lists them."
+            f"It is not clear whether {len(graph.ambiguous)} triples are colliders; "
+            "tests.ambiguous lists them."
         )
     if graph.new_colliders:
         shown = [f"{a} -> {c} <- {b}" for a, c, b in graph.new_colliders]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 
 from consilience.graph.meek import Triple
 from consilience.structure.independence.statements import IndependenceTest
 
-__all__ = ["Conflict", "ConstraintRecord", "EdgeTest"]
+__all__ = ["Conflict", "ConstraintRecord", "EdgeTest", "nearness"]
+
+
+SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +96,8 @@ class ConstraintRecord:
         from consilience.show.notebook import view
 
         return view(self)
+
+
+def nearness(test: EdgeTest, alpha: float) -> float:
+    """How far a p-value is from the limit, as the logarithm of their ratio."""
+    return abs(log(max(test.p_value, SMALLEST) / alpha))

@@ -80,7 +80,10 @@ class Hybrid:
         found: list[Skeleton] = []
         story = Story(required_sets(task))
         cut_short = told(
-            task, task.local_scores(None), story, lambda: found.append(self.restrict.skeleton(asker))
+            task,
+            task.local_scores(None),
+            story,
+            lambda: found.append(self.restrict.skeleton(asker)),
         )
         if not found:
             return replace(cut_short, tests=ConstraintRecord(asker.test, asker.n_tests))

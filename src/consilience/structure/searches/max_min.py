@@ -3,8 +3,9 @@ r"""Parents and children by the max-min heuristic.
 The candidates of a variable X are the others. In each step every candidate Y is weighed by its
 weakest dependence, the largest p-value of X and Y given any subset of the parents and children so
 far; those that some subset makes independent of X are out for good, and of the others the one with
-the strongest weakest dependence is taken. Then each of those taken is tested again given all subsets
-of the others. Two variables are neighbors if each is among the other's parents and children.
+the strongest weakest dependence is taken. Then each of those taken is tested again given all
+subsets of the others. Two variables are neighbors if each is among the other's parents and
+children.
 
 All variables go in step, and only subsets with the variable taken last are new.
 
@@ -80,14 +81,21 @@ class MMPC:
         targets = [_Target(x, np.flatnonzero(row).tolist()) for x, row in enumerate(possible)]
         active = targets
         while active := [one for one in active if one.others]:
-            _weigh(asker, [(one, y, one.new_sets(self.max_given)) for one in active for y in one.others])
+            _weigh(
+                asker,
+                [(one, y, one.new_sets(self.max_given)) for one in active for y in one.others],
+            )
             for one in active:
                 one.take_strongest(asker.alpha)
         active = targets
         while active:
             _weigh(
                 asker,
-                [(one, y, one.sets_without(y, self.max_given)) for one in active for y in one.taken],
+                [
+                    (one, y, one.sets_without(y, self.max_given))
+                    for one in active
+                    for y in one.taken
+                ],
             )
             active = [one for one in active if one.drop_weakest(asker.alpha)]
         return _joined(asker, targets, possible)

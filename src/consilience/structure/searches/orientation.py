@@ -173,7 +173,7 @@ def _known_arcs(
     parted is parted.
     """
     allowed, required = constraints.allowed | constraints.required, constraints.required
-    conflicts = []
+    conflicts: list[Conflict] = []
     while True:
         one_way = skeleton.adjacent & allowed & ~allowed.T
         inside = one_way & _in_cycles(one_way)

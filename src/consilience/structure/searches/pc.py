@@ -9,8 +9,8 @@ the class of that DAG.
 
 References
 ----------
-P. Spirtes, C. Glymour (1991). An algorithm for fast recovery of sparse causal graphs. Social Science
-Computer Review 9.
+P. Spirtes, C. Glymour (1991). An algorithm for fast recovery of sparse causal graphs. Social
+Science Computer Review 9.
 D. Colombo, M. H. Maathuis (2014). Order-independent constraint-based causal structure learning.
 JMLR 15.
 """
@@ -46,8 +46,8 @@ class PC:
     Parameters
     ----------
     test
-        The test, such as ``cs.independence.GSquare(alpha=0.01)``. If not given, G² with adjusted
-        degrees of freedom, the exact t test, or likelihood ratios, by the kinds of the variables;
+        The test, such as ``cs.independence.GSquare(alpha=0.01)``. If not given, Pearson's X² with
+        adjusted degrees of freedom, the exact t test, or likelihood ratios, by the kinds of the variables;
         within sources if there are several.
     orientation
         When two variables are parents of one that joins them: it is not in the set that separates

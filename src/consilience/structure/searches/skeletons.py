@@ -224,7 +224,7 @@ def statements_about(adjacent: Bools, pools: Bools, size: int) -> Iterator[State
 def _crossed(
     x: int, others: Integers, sets: Integers, pools: Bools
 ) -> tuple[Integers, Integers, Integers]:
-    """x with each of the others given each set without them, as far as no other one asks it."""
+    """X with each of the others given each set without them, as far as no other one asks it."""
     is_outside = (sets[:, None, :] != others[None, :, None]).all(axis=2)
     serves_both = pools[sets[:, :, None], others[None, None, :]].all(axis=1)
     row, column = np.nonzero(is_outside & ((x < others)[None] | ~serves_both))
@@ -272,7 +272,5 @@ def _first_best(
     largest = np.maximum.reduceat(numbers[:, 0], starts)
     sizes = np.diff(np.append(starts, len(pairs)))
     is_best = numbers[:, 0] >= np.repeat(largest * (1 - TIE), sizes)
-    first = np.flatnonzero(is_best)[
-        np.searchsorted(np.flatnonzero(is_best), starts)
-    ]
+    first = np.flatnonzero(is_best)[np.searchsorted(np.flatnonzero(is_best), starts)]
     return pairs[first], given[first], numbers[first]
