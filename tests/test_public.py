@@ -15,22 +15,12 @@ VERBS = """average read discretize count moments naive_bayes tan learn search sc
 compare_graphs shd confusion fit em draws intervals impute latent_classes hidden_states influence
 fuse evaluate cross_evaluate entropy kl_divergence log_probability most_probable expected_counts
 load save plot svg random_dag random_network"""
-CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact MLE Dirichlet HDS HDMJS HDMCS HDC
-PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
+CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact PC MLE Dirichlet HDS HDMJS HDMCS
+HDC PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""
 NAMESPACES = (
-    *(
-        "averaging",
-        "causal",
-        "classify",
-        "data",
-        "dynamic",
-        "estimators",
-        "files",
-        "fusion",
-        "gaps",
-    ),
-    *("inference", "latent"),
+    *("averaging", "causal", "classify", "data", "dynamic", "estimators", "files", "fusion"),
+    *("gaps", "independence", "inference", "latent"),
     *("scores", "searches", "simulate"),
 )
 ELSEWHERE = {("inference", "Exact")}

@@ -64,6 +64,8 @@ SEEN = (
     "network/record.py",
     "statistics/counts.py",
     "statistics/moments.py",
+    "structure/independence/statements.py",
+    "structure/searches/constraint_record.py",
     "structure/searches/task.py",
 )
 """The files of nouns and records that a notebook shows."""
