@@ -6,9 +6,9 @@ p-value of 2,000 of them should not be tiny, and 5 % of them should be at most 0
 information is conservative by construction: it must not reject more often.
 
 Tables of discrete variables are drawn as such, since tests ask for nothing else; otherwise rows are
-drawn. The margins of tables are as uneven as an expected 5 rows in every cell allows (within each source,
-where there are sources). Continuous variables have means and variances that differ by parent state
-and by source.
+drawn. The margins of tables are as uneven as an expected 5 rows in every cell allows (within each
+source, where there are sources). Continuous variables have means and variances that differ by
+parent state and by source.
 
     python experiments/independence.py [--simulations 2000] [--draws 199] [--seed 1] [--only NAME]
 """
@@ -135,9 +135,7 @@ class DrawnTables:
         yield TableGroup(np.arange(len(asked)), counts, float(counts.shape[2]))
 
 
-def _shares(
-    n_states: int, shape: tuple[int, ...], case: Case, rng: np.random.Generator
-) -> Floats:
+def _shares(n_states: int, shape: tuple[int, ...], case: Case, rng: np.random.Generator) -> Floats:
     """Probabilities that are as uneven as the case allows."""
     spread = case.uneven or 0.0
     shares = rng.uniform(1 - spread, 1 + spread, (*shape, n_states))

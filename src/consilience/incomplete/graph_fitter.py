@@ -9,12 +9,12 @@ where :math:`x^*` are the completed rows (:mod:`consilience.incomplete.structura
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from consilience._typing import Column, Floats
+from consilience._typing import Floats
 from consilience.data.table import Table
 from consilience.errors import DataError
 from consilience.graph.dag import DAG

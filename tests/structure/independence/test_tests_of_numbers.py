@@ -18,7 +18,13 @@ def numbers(seed=1, n=80):
     x, y = z + rng.normal(size=n), 0.3 * z + rng.normal(size=n)
     group = rng.integers(0, 3, n)
     return cs.read(
-        {"x": x, "y": y, "z": z, "k": [f"k{g}" for g in group], "b": rng.integers(0, 2, n).astype(str)},
+        {
+            "x": x,
+            "y": y,
+            "z": z,
+            "k": [f"k{g}" for g in group],
+            "b": rng.integers(0, 2, n).astype(str),
+        },
         discrete=["k", "b"],
         continuous=["x", "y", "z"],
     )

@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 import consilience as cs
@@ -48,7 +47,9 @@ def columns(draw_states=(2, 3, 2, 2), n=60):
 
 def table_of(values, states=(2, 3, 2, 2)):
     names = "xyzw"
-    variables = {a: cs.Variable(a, tuple(map(str, range(r)))) for a, r in zip(names, states)}
+    variables = {
+        a: cs.Variable(a, tuple(map(str, range(r)))) for a, r in zip(names, states, strict=True)
+    }
     codes = {a: np.array(v, np.int8) for a, v in zip(names, values, strict=True)}
     return cs.Table(cs.Schema(variables), codes)
 
@@ -139,7 +140,9 @@ def test_a_batch_gives_what_single_tests_give(monkeypatch):
 
 
 def test_rows_with_gaps_count_where_they_are_complete():
-    rows = cs.read({"x": ["a", "b", None, "a"] * 10, "y": ["a", "b", "b", None] * 10, "z": ["u"] * 40})
+    rows = cs.read(
+        {"x": ["a", "b", None, "a"] * 10, "y": ["a", "b", "b", None] * 10, "z": ["u"] * 40}
+    )
     assert ind.test(rows, "x", "y").n_rows == 20
     assert ind.test(rows, "x", "z").n_rows == 30
 
@@ -157,12 +160,16 @@ def test_expected_counts_use_all_rows():
 @pytest.mark.parametrize("test", OF_TABLES, ids=repr)
 def test_a_permutation_test_agrees_where_rows_are_many(test):
     rng = np.random.default_rng(4)
-    rows = cs.read({"x": rng.integers(0, 3, 800).astype(str), "y": rng.integers(0, 3, 800).astype(str)})
+    rows = cs.read(
+        {"x": rng.integers(0, 3, 800).astype(str), "y": rng.integers(0, 3, 800).astype(str)}
+    )
     shuffled = ind.test(rows, "x", "y", by=ind.Permutation(of=test, draws=3000))
     if isinstance(test, ind.ShrunkInformation):
         assert shuffled.p_value < 1
     else:
-        assert shuffled.p_value == pytest.approx(ind.test(rows, "x", "y", by=test).p_value, abs=0.04)
+        assert shuffled.p_value == pytest.approx(
+            ind.test(rows, "x", "y", by=test).p_value, abs=0.04
+        )
 
 
 def test_a_permutation_p_value_is_that_of_all_shuffles():
@@ -190,7 +197,9 @@ def test_adjusted_p_values_are_those_of_benjamini_and_hochberg():
 
 
 def test_a_batch_of_tests_is_adjusted_as_a_whole():
-    rows = cs.random_network(cs.random_dag(list("abcd"), n_arcs=3, seed=1), seed=2).sample(90, seed=1)
+    rows = cs.random_network(cs.random_dag(list("abcd"), n_arcs=3, seed=1), seed=2).sample(
+        90, seed=1
+    )
     asked = [("a", "b"), ("a", "c"), ("a", "d", ["b"])]
     plain = [one.p_value for one in ind.tests(rows, asked, by=ind.PearsonX2())]
     held = ind.tests(rows, asked, by=ind.BenjaminiHochberg(of=ind.PearsonX2()))
@@ -228,8 +237,12 @@ def test_fractions_of_rows_cannot_be_shuffled():
 
 
 def test_the_default_is_by_kind_and_source():
-    both = cs.read({"x": list("aabb") * 5, "v": [1.0, 2.5, 3.0, 7.5] * 5, "w": [0.5, 1.0, 4.0, 1.5] * 5})
-    apart = cs.read({"x": list("aabb") * 5, "y": list("abbb") * 5, "s": list("uv") * 10}, source="s")
+    both = cs.read(
+        {"x": list("aabb") * 5, "v": [1.0, 2.5, 3.0, 7.5] * 5, "w": [0.5, 1.0, 4.0, 1.5] * 5}
+    )
+    apart = cs.read(
+        {"x": list("aabb") * 5, "y": list("abbb") * 5, "s": list("uv") * 10}, source="s"
+    )
     assert isinstance(ind.test(both, "v", "w").test, ind.ExactT)
     assert isinstance(ind.test(both, "v", "x").test, ind.LikelihoodRatio)
     assert ind.test(apart, "x", "y").test == ind.Stratified(of=ind.PearsonX2(adjusted=True))

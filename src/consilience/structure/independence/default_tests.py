@@ -1,7 +1,7 @@
 """Which test is made if none is chosen.
 
-Discrete variables have Pearson's X² with adjusted degrees of freedom (its p-values are nearer to the
-truth than those of G² where cells have few rows), continuous ones the exact t test of partial
+Discrete variables have Pearson's X² with adjusted degrees of freedom (its p-values are nearer to
+the truth than those of G² where cells have few rows), continuous ones the exact t test of partial
 correlations, and where both kinds are among the variables likelihood ratios serve. Rows of several
 sources are compared within each source, so that margins or means that differ between sources make
 no dependence.

@@ -4,8 +4,8 @@ If margins differ between sources, variables that are independent in each depend
 all rows together. So the test is made in each source and the answers are put together:
 
 - *stratified*: statistics and degrees of freedom add up,
-  :math:`\sum_f S_f \sim \chi^2(\sum_f d_f)`. A t or z statistic first becomes the chi-square one of one degree of freedom that has the same
-  p-value.
+  :math:`\sum_f S_f \sim \chi^2(\sum_f d_f)`. A t or z statistic first becomes the chi-square one
+  of one degree of freedom that has the same p-value.
 - *combined p-values*: :math:`-2 \sum_f \log p_f \sim \chi^2(2F)` (Fisher), or
   :math:`\sum_f w_f \Phi^{-1}(1 - p_f) / \sqrt{\sum_f w_f^2} \sim N(0, 1)` with
   :math:`w_f = \sqrt{n_f}` (Stouffer). Fisher's way sees one source that differs, Stouffer's what

@@ -45,9 +45,9 @@ def test(
     given
         Other variables.
     by
-        The test. If not given, Pearson's X² with adjusted degrees of freedom for discrete variables,
-        the exact t test for continuous ones, likelihood ratios for both kinds together; and with
-        several sources these within each of them.
+        The test. If not given, Pearson's X² with adjusted degrees of freedom for discrete
+        variables, the exact t test for continuous ones, likelihood ratios for both kinds together;
+        and with several sources these within each of them.
     memory_limit
         Bytes of the statistics; more are refused before they are allocated.
 

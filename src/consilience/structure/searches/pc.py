@@ -47,8 +47,8 @@ class PC:
     ----------
     test
         The test, such as ``cs.independence.GSquare(alpha=0.01)``. If not given, Pearson's X² with
-        adjusted degrees of freedom, the exact t test, or likelihood ratios, by the kinds of the variables;
-        within sources if there are several.
+        adjusted degrees of freedom, the exact t test, or likelihood ratios, by the kinds of the
+        variables; within sources if there are several.
     orientation
         When two variables are parents of one that joins them: it is not in the set that separates
         them (``"standard"``), in none of their separating sets (``"conservative"``), or in less
