@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -89,13 +90,19 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return view
 
 
+_names_of: Callable[[Any], tuple[str, ...]] = cache(
+    lambda kind: tuple(f.name for f in fields(kind))
+)
+"""The names of a dataclass's fields."""
+
+
 def own(noun: Any) -> None:
     """Replace mappings and writeable arrays of a frozen, slotted dataclass by copies of its own.
 
     An array that cannot be written is kept as it is: whoever makes one with :func:`read_only` and
     keeps no other reference hands it over without a copy.
     """
-    for name in (field.name for field in fields(noun)):
+    for name in _names_of(type(noun)):
         value = getattr(noun, name, None)  # a field without init is not set yet
         if value is None or isinstance(value, tuple):
             continue

@@ -53,6 +53,9 @@ from consilience.structure.searches.starts import (
     RandomStart as RandomStart,
     TreeStart as TreeStart,
 )
+from consilience.structure.searches.sweep import (
+    Sweep as Sweep,
+)
 from consilience.structure.searches.tan_search import (
     TANSearch as TANSearch,
 )

@@ -39,13 +39,12 @@ TWINS = {
     "chain_draws": {"kernels/test_chain_draws_twins.py": "draw_tables sweep"},
     "climbing": {
         "kernels/test_search_twins.py": "step",
-        "structure/searches/test_hill_climb.py": "shake isolate",
+        "structure/searches/test_hill_climb.py": "shake make",
     },
     "counting": {
         "kernels/test_group_twins.py": "count_groups",
         "kernels/test_kernel_twins.py": ("count_mixed take_rest arrange fold tally tally_weighted"),
     },
-    "equivalence": {"kernels/test_equivalence_kernel.py": "complete"},
     "fine": {
         "kernels/test_fine_kernels.py": (
             "add_rows_finely merge_finely regress_finely misfits_finely solve_finely "

@@ -65,15 +65,15 @@ def test_a_step_makes_the_first_of_the_best_legal_moves(seed):
         is_free = blocked[one[2], one[3]] <= now or one[0] > aspiration
         if one[0] > best + slack and is_free:
             best, twin, slack = one[0], one, tie
-    move, reach = np.zeros(3, np.int64), paths(arcs)
-    state = (arcs, parents, n_parents, reach, gains, gains.max(axis=1), blocked)
+    move, above = np.zeros(3, np.int64), paths(arcs).T.copy()
+    state = (arcs, parents, n_parents, above, gains, gains.max(axis=1), blocked)
     gain = climbing.step(*state, now, least, aspiration, tie, move)
     assert gain == pytest.approx(twin[0])
     assert move[0] == twin[1]
     if twin[1] != climbing.NONE:
         assert move.tolist() == list(twin[1:4])
     np.testing.assert_array_equal(arcs, twin[4])
-    np.testing.assert_array_equal(reach, paths(arcs))
+    np.testing.assert_array_equal(above, paths(arcs).T)
     for j in range(N):
         assert parents[j, : n_parents[j]].tolist() == np.flatnonzero(arcs[:, j]).tolist()
 

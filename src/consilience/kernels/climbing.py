@@ -2,7 +2,7 @@
 
 A graph of ``p`` nodes is held four times, so that all questions are cheap: ``arcs[i, j]`` is 1 for
 the arc i -> j, ``parents[j, :n_parents[j]]`` lists the parents of j in increasing order,
-``reach[i, j]`` is 1 if a path leads from i to j, and ``gains[j, i]`` is the gain in score if i is
+``above[j, i]`` is 1 if a path leads from i to j, and ``gains[j, i]`` is the gain in score if i is
 added to or taken from the parents of j. Reversing i -> j gains ``gains[j, i] + gains[i, j]``.
 """
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["ADD", "DELETE", "NONE", "REVERSE", "isolate", "shake", "step"]
+__all__ = ["ADD", "DELETE", "NONE", "REVERSE", "make", "shake", "step"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -30,7 +30,7 @@ def step(
     arcs: Bytes,
     parents: Integers,
     n_parents: Integers,
-    reach: Bytes,
+    above: Bytes,
     gains: Floats,
     largest: Floats,
     blocked_until: Integers,
@@ -62,7 +62,7 @@ def step(
                 gain += bonus
             if gain <= best + slack or i == j:
                 continue
-            if not arcs[i, j] and (reach[j, i] or arcs[j, i]):
+            if not arcs[i, j] and (above[i, j] or arcs[j, i]):
                 continue
             if blocked_until[i, j] > now and gain <= aspiration:
                 continue
@@ -77,7 +77,7 @@ def step(
             gain = gains[j, i] + gains[i, j]
             if gain <= best + slack or (blocked_until[i, j] > now and gain <= aspiration):
                 continue
-            if not _has_detour(parents, n_parents, reach, i, j):
+            if not _has_detour(parents, n_parents, above, i, j):
                 best = gain
                 slack = tie
                 move[0] = REVERSE
@@ -85,7 +85,7 @@ def step(
                 move[2] = j
     if move[0] == NONE:
         return 0.0
-    _apply(arcs, parents, n_parents, reach, move[0], move[1], move[2])
+    _apply(arcs, parents, n_parents, above, move[0], move[1], move[2])
     return best
 
 
@@ -94,7 +94,7 @@ def shake(
     arcs: Bytes,
     parents: Integers,
     n_parents: Integers,
-    reach: Bytes,
+    above: Bytes,
     allowed: Bytes,
     required: Bytes,
     most: int,
@@ -125,49 +125,48 @@ def shake(
                     continue
                 if t < n_turns and not _is_covered(parents, n_parents, i, j):
                     continue
-                if t >= n_turns and _has_detour(parents, n_parents, reach, i, j):
+                if t >= n_turns and _has_detour(parents, n_parents, above, i, j):
                     continue
-                _apply(arcs, parents, n_parents, reach, REVERSE, i, j)
+                _apply(arcs, parents, n_parents, above, REVERSE, i, j)
                 changed[i] = 1
             else:
-                _apply(arcs, parents, n_parents, reach, DELETE, i, j)
+                _apply(arcs, parents, n_parents, above, DELETE, i, j)
         else:
             i = min(int(numbers[3 * t + 2] * p), p - 1)
-            if i == j or arcs[i, j] or arcs[j, i] or reach[j, i] or not allowed[i, j]:
+            if i == j or arcs[i, j] or arcs[j, i] or above[i, j] or not allowed[i, j]:
                 continue
             if n_parents[j] >= most:
                 continue
-            _apply(arcs, parents, n_parents, reach, ADD, i, j)
+            _apply(arcs, parents, n_parents, above, ADD, i, j)
         changed[j] = 1
 
 
 @kernel
-def isolate(
+def make(
     arcs: Bytes,
     parents: Integers,
     n_parents: Integers,
-    reach: Bytes,
-    required: Bytes,
-    nodes: Integers,
+    above: Bytes,
+    moves: Integers,
     changed: Bytes,
 ) -> None:
-    """Delete all arcs from and to some nodes but the required ones; set ``changed`` as above."""
-    for node in nodes:
-        for other in range(len(n_parents)):
-            if arcs[other, node] and not required[other, node]:
-                _apply(arcs, parents, n_parents, reach, DELETE, other, node)
-                changed[node] = 1
-            if arcs[node, other] and not required[node, other]:
-                _apply(arcs, parents, n_parents, reach, DELETE, node, other)
-                changed[other] = 1
+    """Make some moves, rows of (kind, from, to), one after the other; set ``changed`` as above.
+
+    They must be legal in this order.
+    """
+    for k in range(len(moves)):
+        _apply(arcs, parents, n_parents, above, moves[k, 0], moves[k, 1], moves[k, 2])
+        changed[moves[k, 2]] = 1
+        if moves[k, 0] == REVERSE:
+            changed[moves[k, 1]] = 1
 
 
 @inner
-def _has_detour(parents: Integers, n_parents: Integers, reach: Bytes, i: int, j: int) -> bool:
+def _has_detour(parents: Integers, n_parents: Integers, above: Bytes, i: int, j: int) -> bool:
     """Whether a path other than the arc itself leads from i to j."""
     for k in range(n_parents[j]):
         other = parents[j, k]
-        if other != i and reach[i, other]:
+        if other != i and above[other, i]:
             return True
     return False
 
@@ -192,20 +191,20 @@ def _apply(
     arcs: Bytes,
     parents: Integers,
     n_parents: Integers,
-    reach: Bytes,
+    above: Bytes,
     kind: int,
     i: int,
     j: int,
 ) -> None:
     if kind != ADD:
         _drop(arcs, parents, n_parents, i, j)
-        _cut(parents, n_parents, reach, i, j)
+        _cut(parents, n_parents, above, i, j)
     if kind == ADD:
         _insert(arcs, parents, n_parents, i, j)
-        _join(reach, i, j)
+        _join(above, i, j)
     elif kind == REVERSE:
         _insert(arcs, parents, n_parents, j, i)
-        _join(reach, j, i)
+        _join(above, j, i)
 
 
 @inner
@@ -232,30 +231,30 @@ def _drop(arcs: Bytes, parents: Integers, n_parents: Integers, i: int, j: int) -
 
 
 @inner
-def _join(reach: Bytes, i: int, j: int) -> None:
+def _join(above: Bytes, i: int, j: int) -> None:
     """A new arc i -> j: what reaches i now reaches j and all that j reaches."""
-    for a in range(len(reach)):
-        if a == i or reach[a, i]:
-            for b in range(len(reach)):
-                reach[a, b] |= reach[j, b]
-            reach[a, j] = 1
+    for b in range(len(above)):
+        if b == j or above[b, j]:
+            for a in range(len(above)):
+                above[b, a] |= above[i, a]
+            above[b, i] = 1
 
 
 @inner
-def _cut(parents: Integers, n_parents: Integers, reach: Bytes, i: int, j: int) -> None:
+def _cut(parents: Integers, n_parents: Integers, above: Bytes, i: int, j: int) -> None:
     """The arc i -> j is gone: paths to j and beyond are found anew, parents before children.
 
     A path from a to b is an arc into b from a or from what a reaches. The nodes that j reached are
     visited by the number of nodes that reached them, so that all parents come first.
     """
-    p = len(reach)
+    p = len(above)
     n_above = np.zeros(p, np.int64)
     order = np.empty(p, np.int64)
     n_after = 0
     for b in range(p):
-        if b == j or reach[j, b]:
+        if b == j or above[b, j]:
             for a in range(p):
-                n_above[b] += reach[a, b]
+                n_above[b] += above[b, a]
             k = n_after
             while k > 0 and n_above[order[k - 1]] > n_above[b]:
                 order[k] = order[k - 1]
@@ -265,9 +264,9 @@ def _cut(parents: Integers, n_parents: Integers, reach: Bytes, i: int, j: int) -
     for place in range(n_after):
         b = order[place]
         for a in range(p):
-            reach[a, b] = 0
+            above[b, a] = 0
         for k in range(n_parents[b]):
             parent = parents[b, k]
             for a in range(p):
-                reach[a, b] |= reach[a, parent]
-            reach[parent, b] = 1
+                above[b, a] |= above[parent, a]
+            above[b, parent] = 1

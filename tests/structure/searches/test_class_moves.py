@@ -87,7 +87,7 @@ def moves(state, kind, constraints):
         for move in kind.moves(state, scores, y, -1.0):
             if kind is DELETE and constraints.required[move.x, y]:
                 continue
-            if kind.is_blocked(state, move):
+            if not kind.obstacle(state, move):
                 yield move
 
 

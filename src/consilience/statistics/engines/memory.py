@@ -45,12 +45,18 @@ LEAST_WEIGHT = 2.0**-27  # below it the rounding to fixed point exceeds a thousa
 
 
 class _Toggle(NamedTuple):
-    """A request with the axes of its family and their joint states, and its candidates' sizes."""
+    """A request with the axes of its family and their joint states, its variables' and sizes.
+
+    ``places`` are those of the axes, then of the candidates; ``sizes`` the candidates' states, and
+    ``n_more`` all of them.
+    """
 
     request: ToggleRequest
     base: Axes
     n_cells: float
-    sizes: list[int]
+    places: Integers
+    sizes: Integers
+    n_more: int
 
 
 class Memory:
@@ -82,6 +88,8 @@ class Memory:
         self._variables = {v.name: v for v in [*source, *discrete]}
         self._n_states = {name: v.n_states for name, v in self._variables.items()}
         self._position = {name: i for i, name in enumerate(self._n_states)}
+        self._sizes = np.array([*self._n_states.values()], np.int64)
+        self._most_states = max(self._n_states.values(), default=1)
         self._weights, self._scale = _whole_weights(table)
         self._n_rows = table.n_rows
         self._joints = Joints(table, self._n_states, self._weights, self.threads)
@@ -126,8 +134,6 @@ class Memory:
 
     def toggle(self, requests: Sequence[ToggleRequest]) -> CountBatch:
         """Counts of families and of all their neighbors; see :class:`ToggleRequest`."""
-        for request in requests:
-            self._check_toggle(request)
         asked = [self._toggle(request) for request in requests]
         if any(map(self._is_toggle_mostly_empty, asked)):
             families = tuple(family for request in requests for family in request.families)
@@ -139,19 +145,26 @@ class Memory:
 
     def _toggle(self, request: ToggleRequest) -> _Toggle:
         base = self._axes(request.family, by_source=request.by_source)
-        sizes = [self._n_states[name] for name in request.candidates]
-        return _Toggle(request, base, self._n_cells(base), sizes)
+        names = (*base, *request.candidates)
+        if len(set(names)) < len(names) or not self._position.keys() >= set(names):
+            for family in request.families:  # one of them is refused
+                self._check_family(family, by_source=request.by_source)
+        places = np.fromiter(map(self._position.__getitem__, names), np.int64, len(names))
+        sizes = self._sizes[places[len(base) :]]
+        return _Toggle(request, base, self._n_cells(base), places, sizes, int(sizes.sum()))
 
     def _is_toggle_mostly_empty(self, asked: _Toggle) -> bool:
-        n_cells = asked.n_cells * max(asked.sizes, default=1)
-        return n_cells > max(SMALL_TABLE, 2 * self._n_rows)
+        most = max(SMALL_TABLE, 2 * self._n_rows)
+        if asked.n_cells * self._most_states <= most:
+            return False
+        return asked.n_cells * int(asked.sizes.max(initial=1)) > most
 
     def _check_toggle_memory(self, asked: Sequence[_Toggle]) -> None:
         first = asked[0].request
         _check.memory(
             f"the family of {first.family.child!r} with each of {len(first.candidates)} more "
             f"parents (one of {len(asked)} requests)",
-            8 * sum(one.n_cells * (1 + sum(one.sizes)) for one in asked),
+            8 * sum(one.n_cells * (1 + one.n_more) for one in asked),
             first.memory_limit,
             "Use fewer parents or states, or raise memory_limit.",
         )
@@ -192,10 +205,9 @@ class Memory:
         return [tables for tables in found if tables is not None]
 
     def _remembered(self, one: _Toggle) -> tuple[Integers, Integers] | None:
-        names = (*one.base, *one.request.candidates)
-        places = np.array([self._position[name] for name in names], np.int64)
-        n_parents, n_states = len(one.request.family.parents), (one.n_cells, sum(one.sizes))
-        return self._joints.neighbors(places, len(one.base), n_parents, n_states)
+        n_parents = len(one.request.family.parents)
+        n_states = one.n_cells, one.n_more
+        return self._joints.neighbors(one.places, len(one.base), n_parents, n_states)
 
     def _shapes(self, one: _Toggle, n_sources: int) -> Integers:
         r = self._n_states[one.request.family.child]
@@ -205,18 +217,10 @@ class Memory:
             [
                 (n_sources, q, r, 1),
                 *((n_sources, q // n, r, 1) for n in fewer),
-                *((n_sources, q, r, n) for n in one.sizes),
+                *((n_sources, q, r, n) for n in one.sizes.tolist()),
             ],
             np.int64,
         )
-
-    def _check_toggle(self, request: ToggleRequest) -> None:
-        """Check the families of a request; the usual case, all of it plain, in one glance."""
-        names = (*request.family.variables, *request.candidates)
-        is_plain = len(set(names)) == len(names) and self.table.source not in names
-        if not (is_plain and self._n_states.keys() >= set(names)):
-            for family in request.families:
-                self._check_family(family, by_source=request.by_source)
 
     def _check_family(self, family: Family, *, by_source: bool) -> None:
         for name in family.variables:
@@ -315,7 +319,7 @@ def _groups(one: _Toggle) -> list[Group]:
     parents = one.request.family.parents
     fewer = [tuple(name for name in one.base if name != parent) for parent in parents]
     alone = [Group(axes[:-1], axes[-1:]) for axes in (one.base, *fewer)]
-    return [*alone, Group(one.base, one.request.candidates)] if one.sizes else alone
+    return [*alone, Group(one.base, one.request.candidates)] if one.sizes.size else alone
 
 
 def _arranged(joint: Joint, names: Axes) -> Integers:

@@ -30,6 +30,9 @@ __all__ = ["Neighbors"]
 MOST_CELLS_KEPT = 1 << 25
 """Counts that are kept (128 MiB); the oldest sets go first."""
 
+MANY_ROWS = 1 << 15
+"""From so many rows on it pays to find out which known set leaves fewest rows to look at."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
@@ -40,9 +43,11 @@ class _Known:
     start: Integers  # by place, -1 where there is no table
     table: Codes
 
+    is_full: bool = False  # tables for all variables but the axes
+
     def has(self, places: Integers) -> bool:
         """Whether there are tables for all these variables."""
-        return bool(self.start[places].min() >= 0)
+        return self.is_full or bool(self.start[places].min() >= 0)
 
 
 class Neighbors:
@@ -115,7 +120,8 @@ class Neighbors:
         table = self._count(axes, others, cells, left_out)
         n_inner = len(cells) // len(left_out)
         start = take_rest(table, others, self._n_states, left_out, n_inner, *whole)
-        return _Known(axes, cells, start, table)
+        is_full = len(axes) + len(others) == len(self._n_states)
+        return _Known(axes, cells, start, table, is_full)
 
     def _smaller(
         self, key: frozenset[int], base: Integers, others: Integers
@@ -128,7 +134,7 @@ class Neighbors:
             known = self._known.get(key - {place})
             if known is not None and known.start[place] >= 0 and known.has(others):
                 options.append((place, known))
-        if len(options) < 2:
+        if len(options) < 2 or self._n_rows[0] < MANY_ROWS:
             return options[0] if options else None
         return max(options, key=lambda one: self._split(one[1], one[0]).max(axis=1).sum())
 

@@ -24,7 +24,8 @@ from consilience._typing import Floats
 from consilience.errors import InputError
 from consilience.kernels.annealing import NUMBERS_A_STEP, walk
 from consilience.structure.searches.class_masks import bits
-from consilience.structure.searches.hill_climb import TIE, HillClimb
+from consilience.structure.searches.climber import TIE
+from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.task import SearchResult, Step, Task
 

@@ -28,7 +28,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.structure.searches.class_masks import bit_matrix, bits, topological_order
-from consilience.structure.searches.hill_climb import TIE
+from consilience.structure.searches.climber import TIE
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import start_of
 from consilience.structure.searches.task import SearchResult, Step, Task

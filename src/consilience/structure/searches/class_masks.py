@@ -5,6 +5,11 @@ the arc i -> j, bit ``i`` of ``neighbors[j]`` if i and j are joined and the memb
 member is a list of sets of parents. With background knowledge the members are those that agree with
 it; the graph is then completed by Meek's rules (:mod:`consilience.graph.meek`).
 
+The class of a graph is had from that of another one in time that grows with their difference. The
+arcs into a node are compelled, all of them, unless one of its parents has all the others for
+parents and its own compelled parents are among them: then just those arcs are. So what a node's
+arcs are depends on its parents, and changes travel from a node to its children only.
+
 References
 ----------
 D. M. Chickering (1995). A transformational characterization of equivalent Bayesian network
@@ -15,15 +20,14 @@ oriented graph. Technical report R-185, Cognitive Systems Laboratory, UCLA.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from consilience._typing import Bools, Words
+from consilience._typing import Bools
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.meek import orient
-from consilience.kernels.equivalence import complete
 from consilience.structure.searches.constraints import Constraints
 
 __all__ = [
@@ -31,6 +35,7 @@ __all__ = [
     "bit_matrix",
     "bits",
     "class_of",
+    "constrained",
     "is_acyclic",
     "topological_order",
 ]
@@ -38,13 +43,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EquivalenceClass:
-    """A partially directed graph that stands for its members; nodes are numbers."""
+    """A partially directed graph that stands for its members; nodes are numbers.
+
+    ``graph`` is one member if one is known, as sets of parents; empty otherwise. Without background
+    knowledge its edges may be directed anew in one connected part and left as they are elsewhere.
+    """
 
     parents: tuple[int, ...]
     children: tuple[int, ...]
     neighbors: tuple[int, ...]
     adjacent: tuple[int, ...]
-    _reached: dict[tuple[int, int], int] = field(default_factory=dict)
+    graph: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, parents: Sequence[int], neighbors: Sequence[int]) -> EquivalenceClass:
@@ -56,6 +65,31 @@ class EquivalenceClass:
         adjacent = tuple(a | b | c for a, b, c in zip(parents, children, neighbors, strict=True))
         return cls(tuple(parents), tuple(children), tuple(neighbors), adjacent)
 
+    def to(self, graph: Sequence[int]) -> tuple[EquivalenceClass, list[int]]:
+        """The class of another graph, and the nodes whose arcs or edges differ; needs ``graph``."""
+        changed = [j for j, (a, b) in enumerate(zip(self.graph, graph, strict=True)) if a != b]
+        adjacent = _joined(self, graph, changed)
+        compelled = list(self.parents)
+        touched = _compel(graph, compelled, adjacent, changed)
+        for node in [*touched]:
+            touched.update(bits(self.graph[node] | graph[node]))
+        children, neighbors = list(self.children), list(self.neighbors)
+        for node in touched:
+            children[node] = sum([1 << b for b in bits(adjacent[node]) if compelled[b] >> node & 1])
+            neighbors[node] = adjacent[node] & ~(compelled[node] | children[node])
+        other = EquivalenceClass(
+            tuple(compelled), tuple(children), tuple(neighbors), tuple(adjacent), tuple(graph)
+        )
+        return other, [node for node in touched if self.differs(other, node)]
+
+    def differs(self, other: EquivalenceClass, node: int) -> bool:
+        """Whether a node has other arcs or edges in another class."""
+        return (
+            self.parents[node] != other.parents[node]
+            or self.neighbors[node] != other.neighbors[node]
+            or self.children[node] != other.children[node]
+        )
+
     def cliques(self, within: int) -> Iterator[int]:
         """The sets of nodes that are all joined to each other, the smaller first; empty too."""
         waiting = [(0, within)]
@@ -65,18 +99,31 @@ class EquivalenceClass:
                 above = larger >> (node + 1) << (node + 1)
                 waiting.append((clique | 1 << node, above & self.adjacent[node]))
 
-    def reachable(self, start: int, blocked: int) -> int:
-        """Nodes that paths lead to, along arcs or edges, which pass by no blocked node."""
-        found = self._reached.get((start, blocked))
-        if found is None:
-            seen, waiting = 1 << start | blocked, 1 << start
-            while waiting:
-                lowest = waiting & -waiting
-                node = lowest.bit_length() - 1
-                new = (self.children[node] | self.neighbors[node]) & ~seen
-                seen |= new
-                waiting = waiting ^ lowest | new
-            found = self._reached[start, blocked] = seen & ~blocked
+    def path(self, start: int, ends: int, blocked: int) -> int:
+        """The nodes of a path to one of the ends, along arcs or edges, that passes by no blocked
+        node; 0 if there is none.
+
+        Looked for from both ends, where fewer nodes wait: in layers by distance, which the path is
+        then read from.
+        """
+        ahead, behind = [1 << start], [ends & ~blocked]
+        seen, known = ahead[0] | blocked, behind[0] | blocked
+        while not (met := ahead[-1] & behind[-1]):
+            if not ahead[-1] or not behind[-1]:
+                return 0
+            if ahead[-1].bit_count() <= behind[-1].bit_count():
+                ahead.append(_next_to(ahead[-1], self.children, self.neighbors) & ~seen)
+                seen |= ahead[-1]
+            else:
+                behind.append(_next_to(behind[-1], self.parents, self.neighbors) & ~known)
+                known |= behind[-1]
+        found = met & -met
+        for layers, towards in ((ahead, self.parents), (behind, self.children)):
+            step = met & -met
+            for layer in reversed(layers[:-1]):
+                near = _next_to(step, towards, self.neighbors) & layer
+                step = near & -near
+                found |= step
         return found
 
     def member(self, into: Mapping[int, int]) -> list[int] | None:
@@ -85,7 +132,10 @@ class EquivalenceClass:
         Taken away one after the other are nodes without children whose neighbors are each joined to
         all that the node is joined to; what is then still joined to the node is its parents.
         """
-        parents, children = list(self.parents), list(self.children)
+        joined = self._around(into)
+        parents, children = list(self.graph or self.parents), list(self.children)
+        for node in bits(joined):
+            parents[node] = self.parents[node]
         neighbors = list(self.neighbors)
         for node, wanted in into.items():
             for other in bits(neighbors[node]):
@@ -96,22 +146,24 @@ class EquivalenceClass:
         for node in into:
             for other in bits(self.neighbors[node]):
                 neighbors[other] &= ~(1 << node)
-        joined = sum([1 << node for node, mask in enumerate(self.neighbors) if mask])
         return parents if _extend(parents, children, neighbors, joined) else None
+
+    def _around(self, nodes: Iterable[int]) -> int:
+        """What edges connect some nodes with; all nodes with edges if no member is known."""
+        if not self.graph:
+            return sum([1 << node for node, mask in enumerate(self.neighbors) if mask])
+        found = waiting = sum([1 << node for node in nodes])
+        while waiting:
+            waiting = _next_to(waiting, self.neighbors, self.neighbors) & ~found
+            found |= waiting
+        return found
 
 
 def class_of(parents: Sequence[int], constraints: Constraints | None = None) -> EquivalenceClass:
     """The class of a graph, or what the constraints leave of it."""
-    width = 8 * -(-len(parents) // 64)
-    packed = b"".join([mask.to_bytes(width, "little") for mask in parents])
-    rows = np.frombuffer(packed, "<u8").reshape(len(parents), width // 8)
-    outputs = np.zeros((4, *rows.shape), np.uint64)
-    complete(rows, *outputs)
-    compelled, children, reversible, reach = map(_masks, outputs)
-    adjacent = tuple(a | b | c for a, b, c in zip(compelled, children, reversible, strict=True))
-    reached = {(start, 0): mask for start, mask in enumerate(reach)}
-    found = EquivalenceClass(compelled, children, reversible, adjacent, reached)
-    return found if constraints is None else _constrained(found, constraints)
+    none = (0,) * len(parents)
+    found, _ = EquivalenceClass(none, none, none, none, none).to(parents)
+    return found if constraints is None else constrained(found, constraints)
 
 
 def is_acyclic(parents: Sequence[int]) -> bool:
@@ -151,19 +203,15 @@ def bit_matrix(sets: Sequence[int], n: int) -> Bools:
     return np.unpackbits(rows, axis=1, count=n, bitorder="little").astype(bool)
 
 
-def _masks(rows: Words) -> tuple[int, ...]:
-    if rows.shape[1] == 1:
-        return tuple(rows[:, 0].tolist())
-    packed = rows.astype("<u8", copy=False).view(f"V{8 * rows.shape[1]}")
-    return tuple([int.from_bytes(mask, "little") for mask in packed[:, 0].tolist()])
+def constrained(found: EquivalenceClass, constraints: Constraints) -> EquivalenceClass:
+    """The class with the edges directed that may lead one way only, and what follows from them.
 
-
-def _constrained(found: EquivalenceClass, constraints: Constraints) -> EquivalenceClass:
-    """The class with the edges directed that may lead one way only, and what follows from them."""
+    Its edges depend on each other across the graph, so it has no known member.
+    """
     edges = [(a, b) for b, mask in enumerate(found.neighbors) for a in bits(mask)]
     one_way = [(a, b) for a, b in edges if not constraints.allowed[b, a]]
     if not one_way:
-        return found
+        return EquivalenceClass(found.parents, found.children, found.neighbors, found.adjacent)
     names = constraints.names
     place = {name: i for i, name in enumerate(names)}
     arcs = [(names[a], names[b]) for b, mask in enumerate(found.parents) for a in bits(mask)]
@@ -197,3 +245,48 @@ def _extend(
         left &= ~(1 << node)
         waiting += bits(joined)
     return not left
+
+
+def _next_to(nodes: int, one_way: Sequence[int], other_way: Sequence[int]) -> int:
+    """All that is next to some nodes, one way or the other."""
+    found = 0
+    for node in bits(nodes):
+        found |= one_way[node] | other_way[node]
+    return found
+
+
+def _joined(before: EquivalenceClass, graph: Sequence[int], changed: Iterable[int]) -> list[int]:
+    """What each node is joined to, if the parents of some have changed."""
+    adjacent = list(before.adjacent)
+    for child in changed:
+        for parent in bits(before.graph[child] ^ graph[child]):
+            is_joined = graph[child] >> parent & 1 or graph[parent] >> child & 1
+            for a, b in ((child, parent), (parent, child)):
+                adjacent[a] = adjacent[a] | 1 << b if is_joined else adjacent[a] & ~(1 << b)
+    return adjacent
+
+
+def _compel(
+    graph: Sequence[int], compelled: list[int], adjacent: Sequence[int], changed: Iterable[int]
+) -> set[int]:
+    """Put right which arcs into each node all members have; return the nodes looked at."""
+    looked_at = set(changed)
+    waiting = [*looked_at]
+    for node in changed:
+        waiting += [b for b in bits(adjacent[node]) if graph[b] >> node & 1]
+    while waiting:
+        node = waiting.pop()
+        now = _compelled(graph, compelled, node)
+        if now != compelled[node]:
+            compelled[node] = now
+            looked_at.add(node)
+            waiting += [b for b in bits(adjacent[node]) if graph[b] >> node & 1]
+    return looked_at
+
+
+def _compelled(graph: Sequence[int], compelled: Sequence[int], node: int) -> int:
+    parents = graph[node]
+    for last in bits(parents):
+        if not parents & ~(1 << last) & ~graph[last]:
+            return parents if compelled[last] & ~parents else compelled[last]
+    return parents

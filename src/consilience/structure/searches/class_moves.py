@@ -76,15 +76,15 @@ class Kind:
     ----------
     moves
         The moves at a node y that gain more than a bound; paths are not looked at yet.
-    is_blocked
-        Whether all paths that would close a cycle are blocked.
+    obstacle
+        The nodes of a path that would close a cycle; 0 if all such paths are blocked.
     result
         Sets of parents of the graph that the move makes of a member; None if there is no member.
     """
 
     name: str
     moves: Callable[[EquivalenceClass, LocalScores, int, float], Iterator[ClassMove]]
-    is_blocked: Callable[[EquivalenceClass, ClassMove], bool]
+    obstacle: Callable[[EquivalenceClass, ClassMove], int]
     result: Callable[[EquivalenceClass, ClassMove], list[int] | None]
 
 
@@ -188,24 +188,21 @@ def _turned(state: EquivalenceClass, move: ClassMove) -> list[int] | None:
     return parents
 
 
-def _is_insertion_blocked(state: EquivalenceClass, move: ClassMove) -> bool:
-    if not state.reachable(move.y, 0) >> move.x & 1:
-        return True
-    return not state.reachable(move.y, move.given) >> move.x & 1
+def _before_insertion(state: EquivalenceClass, move: ClassMove) -> int:
+    return state.path(move.y, 1 << move.x, move.given)
 
 
-def _is_turn_blocked(state: EquivalenceClass, move: ClassMove) -> bool:
+def _before_turn(state: EquivalenceClass, move: ClassMove) -> int:
     _, y, x, given = move
     if state.neighbors[y] >> x & 1:
-        return True
-    seen = state.reachable(y, given | state.neighbors[x] | 1 << x)
-    return not seen & state.parents[x] & ~(1 << y)
+        return 0
+    return state.path(y, state.parents[x] & ~(1 << y), given | state.neighbors[x] | 1 << x)
 
 
-def _is_deletion_blocked(state: EquivalenceClass, move: ClassMove) -> bool:
-    return True
+def _before_deletion(state: EquivalenceClass, move: ClassMove) -> int:
+    return 0
 
 
-INSERT = Kind("insert", _insertions, _is_insertion_blocked, _inserted)
-DELETE = Kind("delete", _deletions, _is_deletion_blocked, _deleted)
-TURN = Kind("turn", _turns, _is_turn_blocked, _turned)
+INSERT = Kind("insert", _insertions, _before_insertion, _inserted)
+DELETE = Kind("delete", _deletions, _before_deletion, _deleted)
+TURN = Kind("turn", _turns, _before_turn, _turned)

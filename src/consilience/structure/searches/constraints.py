@@ -31,6 +31,12 @@ class Constraints:
     def __post_init__(self) -> None:
         _freeze.own(self)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether every arc is allowed and none is required."""
+        p = len(self.names)
+        return int(self.allowed.sum()) == p * (p - 1)
+
     @classmethod
     def of(
         cls,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from consilience._typing import Floats
+from consilience._typing import Bools, Floats
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
@@ -50,7 +50,8 @@ class LocalScores:
         variables = [engine.schema[name] for name in self.names]
         is_variable = np.array([v.is_continuous or v.n_states > 1 for v in variables])
         self.allowed = constraints.allowed & np.outer(is_variable, is_variable)
-        self._candidates = [np.flatnonzero(column).tolist() for column in self.allowed.T]
+        self._choose(self.allowed)
+        self._narrow: set[Key] | None = None
         continuous = [v.name for v in variables if v.is_continuous]
         strata = strata or Strata(engine, continuous, memory_limit=memory_limit)
         self._grounds = Grounds(engine, strata, score, self.names, memory_limit)
@@ -107,8 +108,27 @@ class LocalScores:
 
     def learn(self, keys: Iterable[Key]) -> None:
         """Score the families that are not known yet."""
-        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        new = [key for key in dict.fromkeys(keys) if not self._is_known(key)]
         self._known.update(self._judges.several(new))
+
+    def narrow(self) -> None:
+        """Look from now on only at candidates that gained something at some family so far.
+
+        Others have minus infinity in :meth:`toggled` and are not counted, until :meth:`widen`.
+        """
+        gained = np.zeros_like(self.allowed)  # by child
+        for (child, _), values in self._neighbors.items():
+            gained[child] |= values > values[child]
+        self._narrow = set()
+        self._choose((gained | gained.T).T & self.allowed)
+
+    def widen(self) -> None:
+        """Look at all candidates again."""
+        for key in self._narrow or ():
+            self._neighbors.pop(key, None)
+        self._narrow = None
+        self._gaining.clear()
+        self._choose(self.allowed)
 
     def total(self, parents: Sequence[int]) -> float:
         """Score of the graph with these sets of parents, all of which must have one."""
@@ -144,6 +164,22 @@ class LocalScores:
             if keys
         )
 
+    def _choose(self, is_candidate: Bools) -> None:
+        self._candidates = [np.flatnonzero(column).tolist() for column in is_candidate.T]
+        self._may_add = [mask_of(candidates) for candidates in self._candidates]
+
+    def _is_known(self, key: Key) -> bool:
+        """Whether a family was scored, alone or as the neighbor of another one."""
+        if key in self._known:
+            return True
+        child, parents = key
+        for parent in bits(parents):
+            values = self._neighbors.get((child, parents ^ 1 << parent))
+            if values is not None and values[parent] != -np.inf:
+                self._known[key] = float(values[parent])
+                return True
+        return False
+
     def _assemble(self, key: Key) -> None:
         """Put the neighbors of a family together from scores that are known, if all are."""
         child, parents = key
@@ -160,11 +196,16 @@ class LocalScores:
         """The candidates that are not parents yet; none if there are as many as may be."""
         if parents.bit_count() >= self.most_parents:
             return []
-        return [i for i in self._candidates[child] if not parents >> i & 1]
+        found = self._candidates[child].copy()
+        for parent in bits(parents & self._may_add[child]):
+            found.remove(parent)
+        return found
 
     def _keep(self, key: Key, values: Floats) -> None:
         if (len(self._neighbors) + 1) * len(self.names) > MOST_CELLS_KEPT:
             self._neighbors.clear()
             self._gaining.clear()
         self._neighbors[key] = values
+        if self._narrow is not None:
+            self._narrow.add(key)
         self._known[key] = float(values[key[0]])

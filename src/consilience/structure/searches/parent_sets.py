@@ -17,7 +17,7 @@ import numpy as np
 from consilience import _freeze
 from consilience._typing import Bools, Floats, Integers
 from consilience.errors import MemoryLimitError
-from consilience.structure.searches.hill_climb import TIE
+from consilience.structure.searches.climber import TIE
 from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.pruning import Pruning
