@@ -63,7 +63,7 @@ N_VOTERS = 5
 @click.option(
     "--structure",
     type=click.Choice(STRUCTURES),
-    help="How each source's graph is searched for.  [default: hc]",
+    help="How each source's graph is searched for.  [default: exact where quick, else sweep]",
 )
 @score_option("How graphs are judged, bic by default")
 @click.option("--votes", type=click.Choice(list(VOTES)), help="What is counted.  [default: arcs]")
@@ -221,7 +221,7 @@ def _named(choices: Mapping[str, str], name: str | None) -> Any:
 def _search(name: str | None) -> Search | None:
     import consilience as cs
 
-    if name is None or name == "hc":
+    if name is None:
         return None
     fact = SEARCHES[name]
     choice: Callable[..., Search] = getattr(cs.searches, fact.choice)

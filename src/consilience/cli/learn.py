@@ -76,9 +76,10 @@ def learn(
     DATA is a .csv, .csv.gz or .parquet file. Several files are several sources, each named after
     its file; with --source their rows are appended and that column names the sources.
 
-    The graph is given or learned: --structure hc climbs to the graph of best score, --structure pc
-    removes edges by tests of independence. Interrupted (Ctrl-C) or out of --seconds, a search gives
-    the best graph so far; after an interrupt the exit code is 130.
+    The graph is given or learned; it is learned if neither --structure nor --target is given.
+    --structure hc climbs to the graph of best score, --structure pc removes edges by tests of
+    independence. Interrupted (Ctrl-C) or out of --seconds, a search gives the best graph so far;
+    after an interrupt the exit code is 130.
 
     Columns may be discrete and continuous. A continuous node has a regression for each state of its
     discrete parents. A search lets it have discrete children only with --logistic.

@@ -6,7 +6,7 @@ which options are its parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,13 +77,14 @@ class Found:
 
 SIGNS_OF_ARCS = ("->", ":")
 
-NAIVE_BAYES, TAN, HILL_CLIMBING = "naive-bayes", "tan", "hc"
+NAIVE_BAYES, TAN, SWEEP = "naive-bayes", "tan", "sweep"
 
 BY_TESTS: Final = ("alpha", "test", "max_given")
 """Options of the searches by tests of independence."""
 
 SEARCHES: Final[Mapping[str, Fact]] = {
-    HILL_CLIMBING: Fact("HillClimb", ("max_parents", "restarts")),
+    SWEEP: Fact("Sweep", ("max_parents", "restarts")),
+    "hc": Fact("HillClimb", ("max_parents", "restarts")),
     "tabu": Fact("HillClimb", ("max_parents", "restarts"), fixed={"tabu": 10}),
     "ges": Fact("GES", ("max_parents",)),
     "exact": Fact("Exact", ("max_parents",)),
@@ -150,7 +151,8 @@ structure_options: Final = bundled(
             "--structure",
             metavar="GRAPH",
             help="A model file, a model string such as '[A][B|A]', naive-bayes (the default if "
-            f"--target is given), tan, or a search: {', '.join(SEARCHES)} (by default hc).",
+            f"--target is given), tan, or a search: {', '.join(SEARCHES)} (by default exact where "
+            "that is quick, else sweep).",
         ),
         score_option(
             "How graphs are judged: by default bic, and by-source:bic if there are several "
@@ -228,10 +230,8 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
     """The graph that the options ask for; ``ess`` is that of the score."""
     import consilience as cs
 
-    if wanted.structure is None and wanted.target is None:
-        wanted = replace(wanted, structure=HILL_CLIMBING)
     structure, target = wanted.structure, wanted.target
-    if structure in SEARCHES:
+    if structure in SEARCHES or (structure is None and target is None):
         return _search(wanted, ess, table)
     _refuse_search_options(wanted)
     if structure in (None, NAIVE_BAYES, TAN):
@@ -283,10 +283,10 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
 
 
 def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
-    """The search that was asked for; None is hill climbing as the library does it by itself."""
+    """The search that was asked for; None is what the library does by itself."""
     import consilience as cs
 
-    name = wanted.structure or ""
+    name = wanted.structure or SWEEP
     fact = SEARCHES[name]
     for option in OF_SOME:
         if getattr(wanted, option) is not None and option not in fact.takes:
@@ -301,7 +301,7 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
         values["order"] = _names("--order", values["order"], table)
     if "alpha" in fact.takes:
         values["test"] = _test_of(values.get("test"), values.pop("alpha", 0.05), table)
-    if name == HILL_CLIMBING and not values:
+    if wanted.structure is None and not values:
         return None
     choice: Callable[..., Search] = getattr(cs.searches, fact.choice)
     return choice(**fact.fixed, **values)

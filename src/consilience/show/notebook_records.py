@@ -74,6 +74,7 @@ def search(result: SearchResult) -> str:
     """The graph that was found, and how."""
     known = {
         "score": f"{result.score:,.4f}" + (f" ({result.judged_by})" if result.judged_by else ""),
+        "searched by": result.searched_by,
         "families scored": f"{result.n_scored:,}",
         "time": f"{result.seconds:.3g} s",
         "stopped by": result.stopped_by,

@@ -30,6 +30,7 @@ CASES = {
     "OrderSearch": lambda names: cs.searches.OrderSearch(restarts=5),
     "PC": lambda names: cs.PC(),
     "SimulatedAnnealing": lambda names: cs.searches.SimulatedAnnealing(steps=300),
+    "Sweep": lambda names: cs.searches.Sweep(),
     "TANSearch": lambda names: cs.searches.TANSearch(min(names)),
 }
 """A search for variables of these names, small enough for a test."""

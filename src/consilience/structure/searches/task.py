@@ -60,11 +60,13 @@ class SearchResult:
         Number of families that were scored.
     stopped_by
         Why the search ended: ``"optimum"`` (of its kind: local or exact), ``"seconds"``,
-        ``"interrupt"``, or ``"iterations"`` of structural EM.
+        ``"interrupt"``, ``"effort"`` (of :class:`Sweep`), or ``"iterations"`` of structural EM.
     seconds
         Time it took.
     notes
         What the reader should know, such as families left out because they were too large.
+    searched_by
+        The search: the one that was chosen, or the default one, ``Exact()`` or ``Sweep()``.
     judged_by
         The score in words, and how rows with gaps were dealt with if there are any.
     n_rows
@@ -85,6 +87,7 @@ class SearchResult:
     stopped_by: str
     seconds: float
     notes: tuple[str, ...] = ()
+    searched_by: str = ""
     judged_by: str = ""
     n_rows: Mapping[str, float] = field(default_factory=dict)
     by_source: Mapping[str, str] = field(default_factory=dict)
