@@ -69,8 +69,8 @@ def test_the_objective_of_em_never_falls(seed):
     except DataError:  # too few rows for a variance in some state
         return
     steps = np.diff(story.objective)
-    if "borrowed that of all states" in " ".join(story.network.record.notes):
-        return  # then a step does not maximize the objective, and the record says so
+    if kind == "emissions" and "The objective of EM fell" in " ".join(story.network.record.notes):
+        return  # a state with too few rows borrowed a regression, and the record says so
     assert (steps >= -1e-9 * (1 + np.abs(story.objective[:-1]))).all()
 
 

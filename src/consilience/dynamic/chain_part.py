@@ -39,6 +39,8 @@ class ChainPart:
         For each symbol where the numbers of each likelihood start, and the state if it is known.
     strides
         For each likelihood its stride over the states.
+    room
+        Room for the messages and scales of the longest sequence.
     """
 
     frontier: Frontier
@@ -51,6 +53,7 @@ class ChainPart:
     known: Integers
     strides: Integers
     n_states: int
+    room: tuple[Floats, Floats]
 
     @classmethod
     def of(cls, frontier: Frontier) -> ChainPart | None:
@@ -104,6 +107,7 @@ class ChainPart:
             np.ascontiguousarray(found[:, -1]),
             np.array(strides, np.int64),
             k,
+            _room(evidence.first, k),
         )
 
     def infer(self, numbers: Floats) -> Messages:
@@ -165,8 +169,7 @@ class ChainPart:
                         first_sum,
                         pairs,
                         sums,
-                        np.empty((len(symbols), self.n_states)),
-                        np.empty(len(symbols)),
+                        *self.room,
                     )
                 return
             for group in self._lanes(sequences):
@@ -207,6 +210,13 @@ class ChainPart:
             wide = symbols.reshape(n_groups, LANES, -1).transpose(0, 2, 1)
             found.append((chosen, np.ascontiguousarray(wide), padded.reshape(n_groups, LANES)))
         return found
+
+
+def _room(first: Integers, n_states: int) -> tuple[Floats, Floats]:
+    """Room for the messages of the longest sequence, where they are not done side by side."""
+    lengths = np.diff(first)
+    longest = int(lengths.max(initial=0))
+    return np.empty((longest, n_states)), np.empty(longest)
 
 
 def _distinct(keys: Integers) -> tuple[Integers, Integers]:

@@ -32,6 +32,7 @@ from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
 from consilience.dynamic.first_choices import Initial, Stationary, check_initial
 from consilience.dynamic.fit_plan import FitPlan, plan_of
+from consilience.dynamic.flat_prior import flat_posterior
 from consilience.dynamic.label_order import canonical_labels
 from consilience.dynamic.lagged_names import lagged
 from consilience.dynamic.moments_in_time import as_moments
@@ -54,13 +55,9 @@ from consilience.parameters.estimator import Estimator, LogisticEstimator, Regre
 from consilience.parameters.fit_record import NOTHING_TOLD, ROUNDING, Statistics, Told, record_of
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
-from consilience.parameters.normal_inverse_gamma import NormalInverseGamma
 from consilience.structure.searches.task import Progress
 
 __all__ = ["em", "fit"]
-
-FLAT = NormalInverseGamma(precision=1e-9, degrees=1e-9)
-"""A prior that says next to nothing."""
 
 STICKINESS = 2.0
 """How much more likely a hidden node starts to stay in its state than to leave it."""
@@ -242,10 +239,10 @@ def _flat_posteriors(
         name = moments.names[-1]
         if (moments.pooled().weight <= len(moments.names)).any():
             continue
-        [one] = FLAT.regress([moments])
         mine = local[name]
         if isinstance(mine, LinearGaussian) and (mine.sd > 0).all():
-            found[name] = replace(mine, posterior=one.posterior)
+            posterior = flat_posterior(mine, moments.pooled())
+            found[name] = replace(mine, posterior=posterior)
     return found
 
 

@@ -23,12 +23,12 @@ from consilience.distributions import Distribution
 from consilience.dynamic.beliefs_in_time import log_source, try_weights, with_sources
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.early_slices import is_tied, tied_family
-from consilience.dynamic.evidence_in_time import evidence_of
+from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
 from consilience.dynamic.lagged_names import at
 from consilience.dynamic.lagged_rows import take_rows
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.panel_frames import row_keys
-from consilience.dynamic.path_sampling import draw_slices, input_columns
+from consilience.dynamic.path_sampling import draw_slices, draw_under_each, input_columns
 from consilience.dynamic.present_state import present_of
 from consilience.dynamic.timeline import Families, Timeline
 from consilience.errors import DataError, InputError, ModelError
@@ -177,28 +177,17 @@ def _by_draws(
 ) -> Forecast:
     """Paths drawn, each under parameters of its own."""
     future = _future(panel, steps, inputs)
-    n, order = panel.n_sequences, net.order
-    drawn = {
+    n = panel.n_sequences
+    drawn: dict[str, Column] = {
         name: np.zeros((draws, n, steps), float if v.is_continuous else np.int64)
         for name, v in net.variables.items()
         if name in net.transition
     }
     evidence = evidence_of(net, panel)
-    parameters = _drawn_networks(net, draws, rng)
-    for d, one in enumerate(parameters):
-        for chosen, columns, sources, before in present_of(one, evidence, rng):
-            width = min(before, order)
-            wide = {
-                name: np.concatenate(
-                    [columns[name], np.zeros((len(chosen), steps), columns[name].dtype)], axis=1
-                )
-                for name in columns
-            }
-            for name, column in inputs.items():
-                wide[name][:, width:] = column.reshape(n, steps)[chosen]
-            draw_slices(one, wide, sources, width, rng, before=before - width)
-            for name, paths in drawn.items():
-                paths[d, chosen] = wide[name][:, width:]
+    if _recent(net, panel)[1] is not net:
+        _draw_together(net, evidence, inputs, drawn, rng)
+    else:
+        _draw_one_by_one(net, evidence, inputs, drawn, rng)
     flat = {name: paths.reshape(draws, -1) for name, paths in drawn.items()}
     values = {n: v for n, v in flat.items() if net.variables[n].is_continuous}
     tables = {
@@ -218,13 +207,61 @@ def _by_draws(
     )
 
 
-def _drawn_networks(
-    net: DynamicNetwork, draws: int, rng: np.random.Generator
-) -> Iterator[DynamicNetwork]:
-    """Networks whose families are drawn from their posteriors, each family once a draw.
+def _draw_together(
+    net: DynamicNetwork,
+    evidence: SequenceEvidence,
+    inputs: Mapping[str, Column],
+    drawn: Mapping[str, Column],
+    rng: np.random.Generator,
+) -> None:
+    """Fill the paths of all draws at once: the last rows of every sequence are known."""
+    draws, n, steps = next(iter(drawn.values())).shape
+    order = net.order
+    last = evidence.first[1:][:, None] - order + np.arange(order)[None, :]
+    wide = {}
+    for name in net.variables:
+        past = evidence.column(name)[last]
+        coming = inputs[name].reshape(n, steps) if name in inputs else np.zeros((n, steps))
+        one = np.concatenate([past, coming.astype(past.dtype)], axis=1)
+        wide[name] = np.tile(one, (draws, 1))
+    stacked = {}
+    for name, stream in _streams(net, rng).items():
+        local = net.transition[name]
+        sets = np.array([next(stream) for _ in range(draws)])
+        inner = local.parameters.shape[sum(not v.is_continuous for v in local.given) :]
+        stacked[name] = np.repeat(sets.reshape(draws, -1, *inner), n, axis=0)
+    draw_under_each(net, stacked, wide, np.tile(evidence.sources, draws), order, rng)
+    for name, paths in drawn.items():
+        paths[:] = wide[name][:, order:].reshape(draws, n, steps)
 
-    First slices are kept: a forecast starts after them.
-    """
+
+def _draw_one_by_one(
+    net: DynamicNetwork,
+    evidence: SequenceEvidence,
+    inputs: Mapping[str, Column],
+    drawn: Mapping[str, Column],
+    rng: np.random.Generator,
+) -> None:
+    """Fill the paths of each draw, its present drawn under its parameters."""
+    draws, n, steps = next(iter(drawn.values())).shape
+    for d, one in enumerate(_drawn_networks(net, draws, rng)):
+        for chosen, columns, sources, before in present_of(one, evidence, rng):
+            width = min(before, net.order)
+            wide = {
+                name: np.concatenate(
+                    [columns[name], np.zeros((len(chosen), steps), columns[name].dtype)], axis=1
+                )
+                for name in columns
+            }
+            for name, column in inputs.items():
+                wide[name][:, width:] = column.reshape(n, steps)[chosen]
+            draw_slices(one, wide, sources, width, rng, before=before - width)
+            for name, paths in drawn.items():
+                paths[d, chosen] = wide[name][:, width:]
+
+
+def _streams(net: DynamicNetwork, rng: np.random.Generator) -> dict[str, Iterator[Floats]]:
+    """Parameters of each family, drawn from its posterior without end."""
     streams = {}
     for name, local in net.transition.items():
         if local.posterior is None:
@@ -236,6 +273,17 @@ def _drawn_networks(
                 variable=name,
             )
         streams[name] = local.posterior.draws(rng)
+    return streams
+
+
+def _drawn_networks(
+    net: DynamicNetwork, draws: int, rng: np.random.Generator
+) -> Iterator[DynamicNetwork]:
+    """Networks whose families are drawn from their posteriors, each family once a draw.
+
+    First slices are kept: a forecast starts after them.
+    """
+    streams = _streams(net, rng)
     for _ in range(draws):
         found: dict[str, Distribution] = {
             name: local.with_parameters(next(streams[name]))

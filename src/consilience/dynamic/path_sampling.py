@@ -20,7 +20,7 @@ from consilience.dynamic.slices import SliceFamily, families_of
 from consilience.dynamic.time_grid import Clock
 from consilience.errors import DataError, InputError, ModelError
 
-__all__ = ["draw_slices", "input_columns", "sample_panel"]
+__all__ = ["draw_slices", "draw_under_each", "input_columns", "sample_panel"]
 
 
 def sample_panel(
@@ -78,6 +78,39 @@ def draw_slices(
             )
 
 
+def draw_under_each(
+    net: DynamicNetwork,
+    stacked: Mapping[str, Floats],
+    columns: Mapping[str, Column],
+    sources: Integers,
+    known: int,
+    rng: np.random.Generator,
+) -> None:
+    """Fill the columns, shape (sequences, steps), from step ``known`` on, all beyond the first
+    slices; each row under a set of parameters of its own.
+
+    ``stacked`` has for each node the parameters of each row: ``local.parameters`` with the joint
+    discrete states as one axis, shape (rows, joint states, ...).
+    """
+    steady = {family.child: family for family in families_of(net)[-1]}
+    order = [name for name in net.dag.topological_order() if name in steady]
+    row = np.arange(len(sources))
+    for t in range(known, next(iter(columns.values())).shape[1]):
+        for name in order:
+            family = steady[name]
+            states, values = _parents_at(family, family.local, columns, sources, t)
+            mine = stacked[name][row, states]
+            if isinstance(family.local, Categorical):
+                columns[name][:, t] = _states(mine, rng)
+            elif isinstance(family.local, LinearGaussian):
+                mean = mine[:, 0] + (mine[:, 1:-1] * values).sum(axis=1)
+                columns[name][:, t] = mean + mine[:, -1] * rng.standard_normal(len(row))
+            else:
+                linear = mine[..., 0] + np.einsum("ikn,in->ik", mine[..., 1:], values)
+                linear -= linear.max(axis=1, keepdims=True)
+                columns[name][:, t] = _states(np.exp(linear), rng)
+
+
 def draw_family(
     family: SliceFamily,
     local: Distribution,
@@ -88,6 +121,24 @@ def draw_family(
 ) -> Column:
     """Values of a node at step t, given the columns at the steps up to it."""
     n = len(sources)
+    states, matrix = _parents_at(family, local, columns, sources, t)
+    if isinstance(local, Categorical):
+        return _states(local.rows[states], rng)
+    if isinstance(local, LinearGaussian):
+        mean = local.means(states, matrix)
+        return np.asarray(mean + local.sd.ravel()[states] * rng.standard_normal(n))
+    return _states(np.exp(local.log_probabilities(states, matrix)), rng)
+
+
+def _parents_at(
+    family: SliceFamily,
+    local: Distribution,
+    columns: Mapping[str, Column],
+    sources: Integers,
+    t: int,
+) -> tuple[Integers, Floats]:
+    """Joint states of the discrete parents at step t, and values of the continuous ones."""
+    n = len(sources)
     states: Integers = np.zeros(n, np.int64)
     values = []
     for (name, lag), variable in zip(family.parents, local.given, strict=True):
@@ -96,13 +147,7 @@ def draw_family(
         else:
             codes = sources if lag < 0 else columns[name][:, t - lag]
             states = states * variable.n_states + codes.astype(np.int64)
-    matrix = np.stack(values, axis=1) if values else np.zeros((n, 0))
-    if isinstance(local, Categorical):
-        return _states(local.rows[states], rng)
-    if isinstance(local, LinearGaussian):
-        mean = local.means(states, matrix)
-        return np.asarray(mean + local.sd.ravel()[states] * rng.standard_normal(n))
-    return _states(np.exp(local.log_probabilities(states, matrix)), rng)
+    return states, np.stack(values, axis=1) if values else np.zeros((n, 0))
 
 
 def input_columns(

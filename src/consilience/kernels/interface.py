@@ -54,6 +54,7 @@ VERSION = (
 
 LANES = 8
 SMALL = 1e-250
+TINY = 1e-30
 
 
 class Joins(NamedTuple):
@@ -90,9 +91,14 @@ def _join(
     """Join the family of one join; the table after is scaled, and what it summed to returned."""
     for k in range(joins.size_out[q]):
         work[to + k] = 0.0
-    for c in range(joins.first[q], joins.first[q + 1]):
-        if known < 0 or joins.state[c] == known:
-            work[to + joins.o[c]] += work[at + joins.i[c]] * numbers[start + joins.f[c]]
+    i, o, f, state = joins.i, joins.o, joins.f, joins.state
+    if known < 0:
+        for c in range(joins.first[q], joins.first[q + 1]):
+            work[to + o[c]] += work[at + i[c]] * numbers[start + f[c]]
+    else:
+        for c in range(joins.first[q], joins.first[q + 1]):
+            if state[c] == known:
+                work[to + o[c]] += work[at + i[c]] * numbers[start + f[c]]
     total = 0.0
     for k in range(joins.size_out[q]):
         total += work[to + k]
@@ -198,14 +204,17 @@ def pass_back(
                 for k in range(joins.size_in[q]):
                     back[at + k] = 0.0
                 scale = 1.0 / scales[q] if scales[q] > 0.0 else 0.0
+                for k in range(joins.size_out[q]):
+                    back[to + k] *= scale
+                wanted = child >= 0 and margins.shape[1] > 0
                 for c in range(joins.first[q], joins.first[q + 1]):
                     if known < 0 or joins.state[c] == known:
-                        cell = start + joins.f[c]
-                        carried = numbers[cell] * back[to + joins.o[c]] * scale
-                        back[at + joins.i[c]] += carried
-                        posterior = carried * work[at + joins.i[c]]
+                        cell, place = start + joins.f[c], at + joins.i[c]
+                        carried = numbers[cell] * back[to + joins.o[c]]
+                        back[place] += carried
+                        posterior = carried * work[place]
                         counts[cell] += weight * posterior
-                        if child >= 0 and margins.shape[1] > 0:
+                        if wanted:
                             margins[row, offsets[child] + joins.state[c]] += posterior
 
 
@@ -309,7 +318,7 @@ def expect_chain(
     """
     n, k = len(symbols), len(start)
     turned = np.ascontiguousarray(moves.T)
-    total, product = 0.0, 1.0
+    total = 0.0
     here = np.empty(k)
     for t in range(n):
         x = symbols[t]
@@ -326,14 +335,12 @@ def expect_chain(
             c += here[j]
         if c <= 0.0:
             return -np.inf
-        product *= c
-        if product < SMALL or product > 1.0 / SMALL:
-            total += np.log(product)
-            product = 1.0
-        scale = 1.0 / c
-        scales[t] = scale
+        scales[t] = 1.0
+        if c < TINY or t == n - 1:  # the last step makes posteriors sum to one
+            total += np.log(c)
+            scales[t] = 1.0 / c
         for j in range(k):
-            messages[t, j] = here[j] * scale
+            messages[t, j] = here[j] * scales[t]
     back = np.ones(k)
     for t in range(n - 1, 0, -1):
         x = symbols[t]
@@ -354,7 +361,7 @@ def expect_chain(
         posterior = weight * messages[0, j] * back[j]
         sums[symbols[0], j] += posterior
         first_sum[j] += posterior
-    return total + np.log(product)
+    return total
 
 
 @kernel
