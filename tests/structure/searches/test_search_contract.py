@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_constraints_are_honored(name):
 @pytest.mark.parametrize("name", sorted({*HONOR} - {*BY_TESTS, "Hybrid"}))
 def test_required_parents_are_there_however_few_are_allowed(name):
     search = CASES[name](NAMES)
-    fields = {field: getattr(search, field) for field in type(search).__dataclass_fields__}
+    fields = {one.name: getattr(search, one.name) for one in dataclasses.fields(search)}
     limited = type(search)(**(fields | {"max_parents": 1}))
     must = [("d", "f"), ("e", "f")]
     found = cs.search(TABLE, search=limited, require=must, seed=3).dag

@@ -72,7 +72,7 @@ class LikelihoodRatio:
     Examples
     --------
     >>> import consilience as cs
-    >>> table = cs.read({"drug": list("ab") * 6, "weight": [1.0, 4.0, 2.0, 6.0, 3.0, 5.0] * 2})
+    >>> table = cs.read({"drug": list("ab") * 6, "weight": [1.1, 4.2, 2.3, 6.4, 3.5, 5.6] * 2})
     >>> found = cs.independence.test(table, "drug", "weight", by=cs.independence.LikelihoodRatio())
     >>> found.df, found.is_independent  # a mean and a variance more
     (2.0, False)

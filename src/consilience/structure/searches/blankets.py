@@ -61,7 +61,7 @@ class GrowShrink:
     --------
     >>> import consilience as cs
     >>> dag = cs.DAG.parse("[x][y][z|x:y]")
-    >>> rows = cs.random_network(dag, n_states=2, seed=2).sample(2000, seed=1)
+    >>> rows = cs.random_network(dag, n_states=2, seed=3).sample(2000, seed=1)
     >>> cs.search(rows, search=cs.searches.GrowShrink()).cpdag.directed
     (('x', 'z'), ('y', 'z'))
     """

@@ -46,7 +46,7 @@ class Hybrid:
     Examples
     --------
     >>> import consilience as cs
-    >>> rows = cs.random_network(cs.DAG.parse("[x][y][z|x:y]"), n_states=2, seed=2).sample(
+    >>> rows = cs.random_network(cs.DAG.parse("[x][y][z|x:y]"), n_states=2, seed=3).sample(
     ...     2000, seed=1)
     >>> cs.learn(rows, search=cs.searches.Hybrid(cs.PC(), cs.Exact())).arcs
     (('x', 'z'), ('y', 'z'))
