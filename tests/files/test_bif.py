@@ -8,7 +8,7 @@ from file_networks import assert_same, family, networks
 from hypothesis import given
 
 from consilience.errors import FormatError, MemoryLimitError
-from consilience.files import sweep
+from consilience.files import regular_bif
 from consilience.files.bif import parse, write
 
 HEAD = """network unknown {
@@ -66,7 +66,7 @@ def test_the_sweep_and_the_careful_reader_agree(monkeypatch):
 @given(net=networks())
 def test_the_sweep_and_the_careful_reader_agree_on_whatever_is_written(net):
     text = write(net)
-    found = sweep.sweep(text, text.index("}") + 1, "net.bif")
+    found = regular_bif.sweep(text, text.index("}") + 1, "net.bif")
     if found is not None:
         variables, drafts = found
         assert {name: v.states for name, v in variables.items()} == {
@@ -77,7 +77,7 @@ def test_the_sweep_and_the_careful_reader_agree_on_whatever_is_written(net):
 
 
 def test_a_repository_file_is_swept():
-    assert sweep.sweep(HEAD + ROWS, HEAD.index("}") + 1, "net.bif") is not None
+    assert regular_bif.sweep(HEAD + ROWS, HEAD.index("}") + 1, "net.bif") is not None
 
 
 @pytest.mark.parametrize(

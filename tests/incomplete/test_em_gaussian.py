@@ -73,7 +73,15 @@ def climb(
         tell=tell,
     )
     counts = cases.layout.split(at.expected.counts)
-    found = space.network(at.vector)
+    theta, regressions = space.split(at.vector)
+    tables = cases.layout.split(theta)
+    found = cs.Network.of(
+        [
+            regressions[name] if name in regressions else local.with_parameters(tables[name])
+            for name, local in net.distributions.items()
+        ],
+        source=net.source,
+    )
     return Climbed(found, at.objective, at.stopped_by, at.n_falls, counts, at.expected.moments)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
-from consilience.incomplete import structural_em as module
+from consilience.incomplete import graph_fitter, structural_em as module
 from consilience.statistics.engines import Batches, Memory
 from consilience.structure.searches import task
 
@@ -204,9 +204,13 @@ def in_sources(table, sources):
     return cs.Table(cs.Schema(table.variables, source), table.columns, codes, table.weights)
 
 
+def fitter_of(score, table):
+    rng = np.random.default_rng(0)
+    return graph_fitter.Fitter(table, score, rng, draws=10, climb=cs.EM(), memory_limit=1e9)
+
+
 def fitted_by(score, dag, table):
-    fitter = module._Fitter(table, cs.StructuralEM(), score, np.random.default_rng(0), 1e9)
-    return fitter.fitted(dag)
+    return fitter_of(score, table).fitted(dag)
 
 
 def test_a_table_of_one_source_gives_what_it_gives_without_it():
@@ -296,19 +300,16 @@ def test_the_prior_of_bds_goes_to_the_parent_states_that_a_row_may_have():
     table = cs.read(rows, states={"x": ["0", "1", "2"], "y": ["0", "1"], "z": ["0", "1"]})
     dag = cs.DAG([("x", "z"), ("y", "z")])
     # 0 and 1 of x with y = 0, (0, 1) by the third row, and (2, 0) by the last: 4 of 6.
-    fitter = module._Fitter(
-        table, cs.StructuralEM(), cs.scores.BDs(6), np.random.default_rng(0), 1e9
-    )
-    prior = fitter._estimator(dag).tables
+    prior = fitter_of(cs.scores.BDs(6), table)._estimator(dag).tables
     np.testing.assert_allclose(prior["z"], np.full((3, 2, 2), 6 / (4 * 2)))
     np.testing.assert_allclose(prior["x"], [2, 2, 2])
     apart = in_sources(table, ["u", "u", "u", "v"])
     score = cs.scores.PerSource(cs.scores.BDs(6))
-    fitter = module._Fitter(apart, cs.StructuralEM(), score, np.random.default_rng(0), 1e9)
+    fitter = fitter_of(score, apart)
     prior = fitter._estimator(fitter._grown(dag, None)).tables
     np.testing.assert_allclose(prior["z"][:, 0, 0, 0], [6 / (3 * 2), 6 / (3 * 2)])
     light = cs.Table(table.schema, table.columns, weights=np.array([1, 1, 1, 0]))
-    assert module._share_seen(light, ("x", "y")) == pytest.approx(3 / 6)
+    assert graph_fitter._share_seen(light, ("x", "y")) == pytest.approx(3 / 6)
 
 
 def test_weights_count_as_rows():
@@ -321,7 +322,7 @@ def test_weights_count_as_rows():
 
 
 def test_completions_are_drawn_where_there_would_be_too_many(monkeypatch):
-    monkeypatch.setattr(module, "SHARE_OF_MEMORY", 0.0)
+    monkeypatch.setattr(graph_fitter, "SHARE_OF_MEMORY", 0.0)
     table = rows_of(1500, 0.2)
     found = cs.search(table, seed=4)
     assert any("10 random ones stand for each row" in note for note in found.notes)
@@ -332,14 +333,14 @@ def test_completions_are_drawn_where_there_would_be_too_many(monkeypatch):
 
 
 def test_graphs_whose_inference_needs_too_much_memory_are_passed_over(monkeypatch):
-    plain = module._Fitter._fitted
+    plain = graph_fitter.Fitter._fitted
 
     def fitted(self, dag, grown, start):
         if len(dag.arcs) > most:
             raise MemoryLimitError("too large")
         return plain(self, dag, grown, start)
 
-    monkeypatch.setattr(module._Fitter, "_fitted", fitted)
+    monkeypatch.setattr(graph_fitter.Fitter, "_fitted", fitted)
     most = 1
     found = cs.search(rows_of(800, 0.2))
     assert len(found.dag.arcs) <= 1

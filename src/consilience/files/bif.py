@@ -14,8 +14,9 @@ by the parents' states in any order, a ``default`` row for those not listed, or 
 numbers, in which the child is the *slowest* axis and the last parent the fastest. ``//`` and ``/*
 */`` are comments; properties are passed over, except the one that names the source.
 
-Repository files are regular: they are read in one sweep (:mod:`consilience.files.sweep`) that gives
-up at anything unusual. Then :func:`parse` goes token by token, and says what is wrong and where.
+Repository files are regular: they are read in one sweep (:mod:`consilience.files.regular_bif`) that
+gives up at anything unusual. Then :func:`parse` goes token by token, and says what is wrong and
+where.
 
 References
 ----------
@@ -36,7 +37,7 @@ from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
 from consilience.files.draft import Draft, Family, assemble, declare, family_of, fault, rows_of
-from consilience.files.sweep import sweep
+from consilience.files.regular_bif import sweep
 from consilience.files.tokens import Tokens, quoted, token_pattern, without_comments
 from consilience.network.network import Network, discrete_only
 
