@@ -241,8 +241,10 @@ def test_a_file_name_stands_in_one_room():
     assert {name: found for name, found in rooms.items() if len(found) > 1} == {}
 
 
-FACES = {"consilience.demo"}
-"""Beside the public names, what the command line may call: the example that comes with them."""
+FACES = {"consilience.demo", "consilience.kernels.watching"}
+"""Beside the public names, what the command line may call: the example that comes with them, and
+who says that loops are compiled.
+"""
 
 
 def files_of_the_command_line() -> list[Path]:

@@ -21,11 +21,13 @@ def test_groups_have_the_joint_counts_of_base_and_extension(n_rows, is_complete)
     twins = [joint(columns, [*b, e]) for b, e in zip(bases, extension, strict=True)]
     out_start = np.cumsum([0, *(twin.size for twin in twins)])
     out = np.zeros(out_start[-1], np.int64)
-    complete, scratch = np.full(5, is_complete), np.empty((9, BLOCK), np.uint64)
+    complete, scratch = np.full(5, is_complete), np.empty((10, BLOCK), np.uint64)
     starts = (base_start, base, extension_start, extension, out_start)
     sizes, n_words = np.array(SIZES), bits.shape[1]
     for part in ((0, n_words // 2), (n_words // 2, n_words)):
-        count_groups(bits, first, sizes, complete, *starts, *part, scratch, out)
+        count_groups(
+            bits, first, sizes, complete, *starts, *part, scratch, np.empty(BLOCK, np.int64), out
+        )
     np.testing.assert_array_equal(out, np.concatenate([twin.ravel() for twin in twins]))
 
 

@@ -82,6 +82,11 @@ def test_frequent_and_rare_joint_states_have_the_same_counts(n_frequent, words):
         np.array([0, 2, 3]),
         np.array([0, 2, 3]),
         *words,
+        np.empty((4, counting.BLOCK), np.uint64),
+        np.empty((2, 9), np.int64),
+        np.empty(5, np.int64),
+        np.empty(20_000, np.int32),
+        np.zeros(2 * counting.STRIDE, np.uint32),
         table,
     )
     start = 0
@@ -102,7 +107,8 @@ def test_what_was_left_out_is_the_rest():
         t[[0, 1], left_out] = 0
     flat = np.concatenate([t.ravel() for t in counted]).astype(np.int32)
     whole_start = np.array([4, -1, -1, 0, -1])
-    start = counting.take_rest(flat, others, np.array(SIZES), left_out, 3, whole, whole_start)
+    start = np.empty(5, np.int64)
+    counting.take_rest(flat, others, np.array(SIZES), left_out, 3, whole, whole_start, start)
     np.testing.assert_array_equal(flat, np.concatenate([t.ravel() for t in tables]))
     assert start.tolist() == [12, -1, -1, 0, -1]
 
@@ -116,7 +122,8 @@ def test_a_family_is_arranged_with_its_neighbors():
     twins = [joint(columns, a) for a in ([0, 1, 2], [0, 2], [0, 1, 2, 4], [0, 1, 2, 3])]
     out = np.empty(sum(t.size for t in twins), np.int64)
     shapes, sizes = np.empty((4, 4), np.int64), np.array(SIZES)
-    counting.arrange(axes, cells, table, start, wanted, 1, others, sizes, out, shapes)
+    order = np.empty(24, np.int64)
+    counting.arrange(axes, cells, table, start, wanted, 1, others, sizes, order, out, shapes)
     np.testing.assert_array_equal(out, np.concatenate([t.ravel() for t in twins]))
     assert shapes.tolist() == [[2, 3, 4, 1], [2, 1, 4, 1], [2, 3, 4, 3], [2, 3, 4, 2]]
 

@@ -66,8 +66,11 @@ def test_a_step_makes_the_first_of_the_best_legal_moves(seed):
         if one[0] > best + slack and is_free:
             best, twin, slack = one[0], one, tie
     move, above = np.zeros(3, np.int64), paths(arcs).T.copy()
-    state = (arcs, parents, n_parents, above, gains, gains.max(axis=1), blocked)
-    gain = climbing.step(*state, now, least, aspiration, tie, move)
+    graph = (arcs, parents, n_parents, above)
+    state = (*graph, gains, gains.max(axis=1), blocked)
+    gain = climbing.best_move(*state, now, least, aspiration, tie, move)
+    if move[0] != climbing.NONE:
+        climbing.make_move(*graph, np.empty((2, N), np.int64), *move.tolist())
     assert gain == pytest.approx(twin[0])
     assert move[0] == twin[1]
     if twin[1] != climbing.NONE:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from consilience import ConsilienceError
-from consilience.cli.terminal import echo, on_one_line
+from consilience.cli.terminal import echo, on_one_line, told_of_compiling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +79,8 @@ def spoken(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(*args: Any, **choices: Any) -> Any:
         try:
-            return command(*args, **choices)
+            with told_of_compiling():
+                return command(*args, **choices)
         except ConsilienceError as problem:
             from consilience.cli.advice import as_options
 

@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 OWN_FILES: Final = (
     *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
-    *("evaluate", "compare", "fuse", "strength", "demo"),
+    *("evaluate", "compare", "fuse", "strength", "demo", "warmup"),
 )
 """The commands that are a file of their name."""
 

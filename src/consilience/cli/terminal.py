@@ -11,14 +11,20 @@ from __future__ import annotations
 import io
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from consilience.kernels.watching import on_compiling
+
 if TYPE_CHECKING:
     import consilience as cs
 
-__all__ = ["echo", "on_one_line", "print_rows", "visible"]
+__all__ = ["COMPILING", "echo", "on_one_line", "print_rows", "told_of_compiling", "visible"]
+
+COMPILING = "compiling, once on this machine ..."
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _IN_TEXT = re.compile(f"[{_CONTROLS}]")
@@ -42,6 +48,21 @@ def on_one_line(text: str) -> str:
 def echo(text: object = "", *, err: bool = False) -> None:
     """Print a line."""
     click.echo(visible(str(text)), err=err)
+
+
+@contextmanager
+def told_of_compiling() -> Iterator[None]:
+    """Say on a terminal, once, that loops are being compiled while the block runs."""
+    is_said = not sys.stderr.isatty()
+
+    def tell(_: str) -> None:
+        nonlocal is_said
+        if not is_said:
+            is_said = True
+            echo(COMPILING, err=True)
+
+    with on_compiling(tell):
+        yield
 
 
 def print_rows(table: cs.Table) -> None:

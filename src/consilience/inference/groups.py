@@ -30,10 +30,10 @@ import numpy as np
 from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
 from consilience.inference.evidence import Scope
-from consilience.inference.junction import JunctionTree
+from consilience.inference.junction import Entry, JunctionTree
 from consilience.kernels.propagation import collect, distribute, margin
 from consilience.kernels.threads import each_part
-from consilience.kernels.trees import Likely, Sizes, indicators
+from consilience.kernels.trees import Sizes, indicators
 
 __all__ = ["Batch", "Upward"]
 
@@ -102,8 +102,8 @@ class Batch:
         self._codes = codes[others] if len(first) == 1 else codes[np.ix_(others, self._order)]
         self._n_states = n_states[self._observed]
         self._hard = [(names[k],) for k in others]
-        self._places: dict[tuple[Scope, ...], Likely] = {}
-        self.likelihoods = self._in_order({} if likelihoods is None else likelihoods)
+        self._entries: dict[tuple[Scope, ...], Entry] = {}
+        self._take({} if likelihoods is None else likelihoods)
 
     def log_evidence(self) -> Floats:
         """Log probability of each row."""
@@ -208,19 +208,24 @@ class Batch:
         changed = copy(self)
         changed.tree = self.tree.with_tables(tables)
         if likelihoods is not None:
-            changed.likelihoods = self._in_order(likelihoods)
+            changed._take(likelihoods)  # noqa: SLF001 - its own kind
         return changed
 
-    def _in_order(self, likelihoods: Mapping[Scope, Floats]) -> dict[Scope, Floats]:
-        if len(self._ends) == 2:  # one group has the rows in their own order
-            return dict(likelihoods)
-        return {scope: one[..., self._order] for scope, one in likelihoods.items()}
+    def _take(self, likelihoods: Mapping[Scope, Floats]) -> None:
+        """Keep likelihoods in the order of the groups, and what bounds all from below."""
+        is_in_order = len(self._ends) == 2  # one group has the rows in their own order
+        self.likelihoods = {
+            scope: one if is_in_order else one[..., self._order]
+            for scope, one in likelihoods.items()
+        }
+        soft = [np.min(one, where=one > 0.0, initial=1.0) for one in likelihoods.values()]
+        self._least = np.array([*np.ones(len(self._hard)), *soft])
 
-    def _likely(self, scopes: tuple[Scope, ...], start: Integers, values: Floats) -> Likely:
-        """Likelihoods for the kernels; where they enter is found once for all blocks and tables."""
-        if scopes not in self._places:
-            self._places[scopes] = self.tree.likely(scopes, start, values)
-        return self._places[scopes]._replace(start=start, values=values)
+    def _entry(self, scopes: tuple[Scope, ...]) -> Entry:
+        """Where likelihoods enter, found once for all blocks and tables."""
+        if scopes not in self._entries:
+            self._entries[scopes] = self.tree.entry(scopes)
+        return self._entries[scopes]
 
     def _write(
         self, beliefs: Mapping[Scope, Floats], group: _Group, tables: Floats, own: Integers
@@ -269,7 +274,7 @@ class Batch:
         """Sum of a clique's table over all variables but these: shape (joint states, rows)."""
         tree = self.tree
         out = np.zeros(int(group.sizes[variables].prod()) * n_rows)
-        margin(tree.arrays, group.sizes, n_rows, clique, variables, table, out, tree.room())
+        margin(tree.arrays, group.sizes, n_rows, clique, variables, table, out, tree.room(n_rows))
         return out.reshape(-1, n_rows)
 
     def _collect(
@@ -285,7 +290,7 @@ class Batch:
         for at, one in zip(start[len(self._hard) :], more.values(), strict=False):
             part = one[..., rows]
             values[at : at + part.size] = part.ravel()
-        likely = self._likely((*self._hard, *more), start, values)
+        likely = self._entry((*self._hard, *more)).of(start, values, self._least)
         table_start = group.table_start * n if keeps_tables else np.zeros_like(group.table_start)
         tables = np.empty(_cells_a_row(group, keeps_tables=keeps_tables) * n)
         messages = np.empty(group.message_start[-1] * n)
@@ -302,7 +307,7 @@ class Batch:
             messages,
             scales,
             log_evidence,
-            self.tree.room(),
+            self.tree.room(n),
         )
         return tables, messages, scales, log_evidence
 
@@ -318,7 +323,7 @@ class Batch:
             messages,
             scales,
             np.empty_like(messages),
-            self.tree.room(),
+            self.tree.room(n),
         )
 
     def _blocks(

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -21,15 +22,30 @@ from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.triangulation import Held, Triangulation, interaction, triangulate
 from consilience.kernels.propagation import collect, distribute, margin, residual_margins
-from consilience.kernels.trees import Likely, Sizes, TreeArrays
+from consilience.kernels.trees import Likely, Room, Sizes, TreeArrays
 from consilience.network.network import MEMORY_LIMIT, Network
 
-__all__ = ["Beliefs", "JunctionTree", "compiled", "shape_of_tables", "tree_shape"]
+__all__ = ["Beliefs", "Entry", "JunctionTree", "compiled", "shape_of_tables", "tree_shape"]
 
 HELD = Held(cliques=2, messages=2)
 """Potentials, and the tables of one propagation; its messages, up and down."""
 MOST_TREES, MOST_KEPT = 8, 1 << 30
 """Trees kept with a network, and bytes of them if they are several."""
+
+
+class Entry(NamedTuple):
+    """Where likelihoods enter a tree, in the order of the cliques: ``order`` has their numbers."""
+
+    order: Integers
+    clique: Integers
+    axes: Integers
+    first: Integers
+
+    def of(self, start: Integers, values: Floats, least: Floats) -> Likely:
+        """Likelihoods that begin at ``start``, for the kernels; ``least`` bounds them from below,
+        zeros apart.
+        """
+        return Likely(*self[1:], start[self.order], values, least[self.order])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,26 +147,25 @@ class JunctionTree:
         clique = int(self.home[self.index[min(names, key=self.position.__getitem__)]])
         return clique if set(names) <= set(self.shape.cliques[clique]) else None
 
-    def likely(self, scopes: Sequence[Scope], start: Integers, values: Floats) -> Likely:
-        """Likelihoods over sets of variables, which cliques hold, for the kernels."""
+    def entry(self, scopes: Sequence[Scope]) -> Entry:
+        """Where likelihoods over sets of variables, which cliques hold, enter."""
         cliques = [self.clique_of(scope) for scope in scopes]
         if None in cliques:
             raise ValueError(f"no clique holds {scopes[cliques.index(None)]}.")
-        axes = [self.index[name] for scope in scopes for name in scope]
-        first = [0, *accumulate(map(len, scopes))]
-        return Likely(
-            np.array(cliques, np.int64),
-            np.array(axes, np.int64),
-            np.array(first, np.int64),
-            start,
-            values,
-        )
+        clique = np.array(cliques, np.int64)
+        order = np.argsort(clique, kind="stable")
+        sorted_scopes = [scopes[k] for k in order.tolist()]
+        axes = [self.index[name] for scope in sorted_scopes for name in scope]
+        first = [0, *accumulate(map(len, sorted_scopes))]
+        return Entry(order, clique[order], np.array(axes, np.int64), np.array(first, np.int64))
 
     def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
         potential = _potentials(self.n_states, self.tables, tables, self.shape, self.family, start)
-        return replace(self, arrays=self.arrays._replace(potential=potential), _spare=[])
+        least = _least_positive(potential, start)
+        arrays = self.arrays._replace(potential=potential, least=least)
+        return replace(self, arrays=arrays, _spare=[])
 
     @contextmanager
     def propagated(self, evidence: Evidence) -> Iterator[Beliefs]:
@@ -170,7 +185,7 @@ class JunctionTree:
                 run.messages,
                 run.scales,
                 np.empty_like(run.messages),
-                self.room(),
+                run.room,
             )
         log_evidence = float(run.log_evidence[0]) + evidence.log_scale
         yield Beliefs(self, evidence, run.sizes, run.table_start, run.tables, log_evidence)
@@ -186,10 +201,16 @@ class JunctionTree:
         if not self._spare:
             self._spare.append(tables)
 
-    def room(self) -> Sizes:
-        """Working memory of a kernel: sizes, strides and counters of the axes of any clique."""
-        longest = int(np.diff(self.arrays.start).max(initial=0))
-        return np.zeros((3, longest + 2), np.uint64)
+    def room(self, n_rows: int) -> Room:
+        """Working memory of the kernels for so many rows."""
+        n_cliques, longest = len(self.shape.cliques), max(map(len, self.shape.cliques), default=0)
+        return Room(
+            np.empty((3, longest + 2), np.uint64),
+            np.zeros(len(self.index), np.uint64),
+            np.empty(n_rows),
+            np.empty(n_rows),
+            np.empty(n_cliques),
+        )
 
     def starts(self, sizes: Sizes) -> tuple[Integers, Integers]:
         """Where the table and the message of each clique start, given the states that are left."""
@@ -224,8 +245,18 @@ class Beliefs:
         The arrays cannot be written.
         """
         tree = self.tree
-        flat = residual_margins(
-            tree.arrays, self.sizes, self.table_start, self.tables, tree.margin_start
+        flat = np.zeros(tree.margin_start[-1])
+        start = tree.arrays.start
+        sizes = self.sizes[tree.arrays.axes].astype(np.int64)
+        own = np.multiply.reduceat(np.where(tree.is_shared, 1, sizes), start[:-1])
+        residual_margins(
+            tree.arrays,
+            self.sizes,
+            self.table_start,
+            self.tables,
+            tree.margin_start,
+            np.empty(own.max(initial=0)),
+            flat,
         )
         for name, code in self.evidence.known.items():
             flat[tree.margin_start[tree.index[name]] + code] = 1.0
@@ -240,7 +271,7 @@ class Beliefs:
         free = tuple(int(self.sizes[v]) for v in variables)
         out = np.zeros(int(np.prod(free)))
         table = self.tables[self.table_start[clique] : self.table_start[clique + 1]]
-        margin(tree.arrays, self.sizes, 1, clique, variables, table, out, tree.room())
+        margin(tree.arrays, self.sizes, 1, clique, variables, table, out, tree.room(1))
         shape = tuple(int(tree.arrays.n_states[v]) for v in variables)
         full = np.zeros(shape)
         place = tuple(
@@ -315,6 +346,7 @@ class _Run(NamedTuple):
     messages: Floats
     scales: Floats
     log_evidence: Floats
+    room: Room
 
 
 def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
@@ -324,10 +356,10 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
         sizes[tree.index[name]], states[tree.index[name]] = 1, code
     scopes = (*((name,) for name in evidence.likelihoods), *evidence.sets)
     arrays_of = (*evidence.likelihoods.values(), *evidence.sets.values())
-    likely = tree.likely(
-        scopes,
+    likely = tree.entry(scopes).of(
         np.array([0, *accumulate(one.size for one in arrays_of)], np.int64),
         np.concatenate([*(one.ravel() for one in arrays_of), np.zeros(0)]),
+        np.array([np.min(one, where=one > 0.0, initial=1.0) for one in arrays_of], float),
     )
     table_start, message_start = tree.starts(sizes)
     run = _Run(
@@ -338,8 +370,9 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
         np.empty(message_start[-1]),
         np.empty((len(arrays.parent), 1)),
         np.empty(1),
+        tree.room(1),
     )
-    collect(arrays, sizes, states, likely, 1, *run[1:], tree.room())
+    collect(arrays, sizes, states, likely, 1, *run[1:])
     return run
 
 
@@ -362,25 +395,35 @@ def _arrays(
 ) -> TreeArrays:
     start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
-    place = np.zeros(len(axes), np.int64)
-    for c, (clique, shared, parent) in enumerate(
-        zip(shape.cliques, shape.n_shared, shape.parent, strict=True)
-    ):
-        where = {name: i for i, name in enumerate(shape.cliques[parent])}
-        place[start[c] : start[c] + shared] = [where[name] for name in clique[:shared]]
     sizes = [math.prod(n_states[name] for name in clique) for clique in shape.cliques]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
+    potential = _potentials(n_states, tables, numbers, shape, family, potential_start)
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,
         axes,
         np.array(shape.n_shared, np.int64),
         np.array(shape.parent, np.int64),
-        place,
-        _potentials(n_states, tables, numbers, shape, family, potential_start),
+        _strides(shape, n_states),
+        potential,
+        _least_positive(potential, potential_start),
         potential_start,
         *_child_lists(shape.parent),
     )
+
+
+def _strides(shape: Triangulation, n_states: Mapping[str, int]) -> Sizes:
+    """Strides of the variables of all cliques in their potentials."""
+    strides: list[int] = []
+    for clique in shape.cliques:
+        behind = accumulate((n_states[name] for name in reversed(clique[1:])), mul, initial=1)
+        strides += reversed([*behind])
+    return np.array(strides, np.uint64)
+
+
+def _least_positive(numbers: Floats, start: Integers) -> Floats:
+    """The least positive number of each part, or one if that is less."""
+    return np.minimum.reduceat(np.where(numbers > 0.0, numbers, 1.0), start[:-1])
 
 
 def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:

@@ -167,11 +167,13 @@ def _best_order(
     log_sizes = np.log([float(n_states[name]) for name in names])
     group = np.array([name in last for name in names], np.int64)
     order_of = at_hand(greedy_order, is_small=len(names) <= SMALL)
-    best, least = np.zeros(0, np.int64), math.inf
-    seed = 0
+    n = len(names)
+    best, least, seed = np.zeros(0, np.int64), math.inf, 0
+    room = np.empty((2, n), np.uint8), np.empty((2, n)), np.empty(n, np.int64)
     while seed < next(tries for cells, tries in TRIES if least <= cells or cells == math.inf):
         for heuristic in (FILL, WEIGHTED_FILL, WEIGHT):
-            order, total = order_of(adjacency.copy(), log_sizes, group, heuristic, seed, least)
+            order, way = np.empty(n, np.int64), (heuristic, seed, least)
+            total = order_of(adjacency.copy(), log_sizes, group, *way, order, *room)
             if total < least:
                 best, least = order, total
         seed += 1

@@ -19,6 +19,8 @@ from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from consilience.kernels.watching import compiling
+
 __all__ = ["Files", "KernelCache"]
 
 DIGEST = hashlib.sha256().digest_size
@@ -61,6 +63,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self._cache_file = Files(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
@@ -68,11 +71,13 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         )
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """The compiled kernel, or None."""
-        try:
-            return super().load_overload(signature, context)
-        except Exception:  # noqa: BLE001  # whatever is wrong with it, it is compiled again
-            return None
+        """The compiled kernel, or None, and it is said that it will be compiled."""
+        found = None
+        with suppress(Exception):  # whatever is wrong with it, it is compiled again
+            found = super().load_overload(signature, context)
+        if found is None:
+            compiling(self._name)
+        return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep the compiled kernel if the disk takes it."""

@@ -4,6 +4,7 @@ A graph of ``p`` nodes is held four times, so that all questions are cheap: ``ar
 the arc i -> j, ``parents[j, :n_parents[j]]`` lists the parents of j in increasing order,
 ``above[j, i]`` is 1 if a path leads from i to j, and ``gains[j, i]`` is the gain in score if i is
 added to or taken from the parents of j. Reversing i -> j gains ``gains[j, i] + gains[i, j]``.
+``spare``, of shape (2, p), is working memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["ADD", "DELETE", "NONE", "REVERSE", "make", "shake", "step"]
+__all__ = ["ADD", "DELETE", "NONE", "REVERSE", "best_move", "make_move", "shake"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -26,7 +27,7 @@ NONE, ADD, DELETE, REVERSE = -1, 0, 1, 2
 
 
 @kernel
-def step(
+def best_move(
     arcs: Bytes,
     parents: Integers,
     n_parents: Integers,
@@ -40,7 +41,7 @@ def step(
     tie: float,
     move: Integers,
 ) -> float:
-    """Make the best legal move whose gain is above ``least``; return its gain.
+    """Find the best legal move whose gain is above ``least``; return its gain.
 
     ``move`` becomes (kind, from, to), with kind ``NONE`` if there is none. ``largest[j]`` is
     the largest of ``gains[j]``. A pair of nodes that is blocked until after ``now`` is left alone
@@ -83,10 +84,28 @@ def step(
                 move[0] = REVERSE
                 move[1] = i
                 move[2] = j
-    if move[0] == NONE:
-        return 0.0
-    _apply(arcs, parents, n_parents, above, move[0], move[1], move[2])
-    return best
+    return best if move[0] != NONE else 0.0
+
+
+@kernel
+def make_move(
+    arcs: Bytes,
+    parents: Integers,
+    n_parents: Integers,
+    above: Bytes,
+    spare: Integers,
+    kind: int,
+    i: int,
+    j: int,
+) -> None:
+    """Add, delete or reverse the arc i -> j, which must be legal."""
+    if kind != ADD:
+        _drop(arcs, parents, n_parents, i, j)
+        _cut(parents, n_parents, above, spare, j)
+    if kind != DELETE:
+        start, end = (i, j) if kind == ADD else (j, i)
+        _insert(arcs, parents, n_parents, start, end)
+        _join(above, start, end)
 
 
 @kernel
@@ -95,6 +114,7 @@ def shake(
     parents: Integers,
     n_parents: Integers,
     above: Bytes,
+    spare: Integers,
     allowed: Bytes,
     required: Bytes,
     most: int,
@@ -112,53 +132,31 @@ def shake(
     p = len(n_parents)
     for t in range(n_turns + n_moves):
         j = min(int(numbers[3 * t] * p), p - 1)
-        wants_arc = t < n_turns or numbers[3 * t + 1] < 0.7
-        if wants_arc:
+        is_turn = t < n_turns or numbers[3 * t + 1] < 0.35
+        if is_turn or numbers[3 * t + 1] < 0.7:
             if n_parents[j] == 0:
                 continue
             i = parents[j, min(int(numbers[3 * t + 2] * n_parents[j]), n_parents[j] - 1)]
             if required[i, j]:
                 continue
-            turns = t < n_turns or numbers[3 * t + 1] < 0.35
-            if turns:
+            kind = REVERSE if is_turn else DELETE
+            if is_turn:
                 if not allowed[j, i] or n_parents[i] >= most:
                     continue
                 if t < n_turns and not _is_covered(parents, n_parents, i, j):
                     continue
                 if t >= n_turns and _has_detour(parents, n_parents, above, i, j):
                     continue
-                _apply(arcs, parents, n_parents, above, REVERSE, i, j)
                 changed[i] = 1
-            else:
-                _apply(arcs, parents, n_parents, above, DELETE, i, j)
         else:
             i = min(int(numbers[3 * t + 2] * p), p - 1)
             if i == j or arcs[i, j] or arcs[j, i] or above[i, j] or not allowed[i, j]:
                 continue
             if n_parents[j] >= most:
                 continue
-            _apply(arcs, parents, n_parents, above, ADD, i, j)
+            kind = ADD
+        make_move(arcs, parents, n_parents, above, spare, kind, i, j)
         changed[j] = 1
-
-
-@kernel
-def make(
-    arcs: Bytes,
-    parents: Integers,
-    n_parents: Integers,
-    above: Bytes,
-    moves: Integers,
-    changed: Bytes,
-) -> None:
-    """Make some moves, rows of (kind, from, to), one after the other; set ``changed`` as above.
-
-    They must be legal in this order.
-    """
-    for k in range(len(moves)):
-        _apply(arcs, parents, n_parents, above, moves[k, 0], moves[k, 1], moves[k, 2])
-        changed[moves[k, 2]] = 1
-        if moves[k, 0] == REVERSE:
-            changed[moves[k, 1]] = 1
 
 
 @inner
@@ -184,27 +182,6 @@ def _is_covered(parents: Integers, n_parents: Integers, i: int, j: int) -> bool:
             return False
         k += 1
     return True
-
-
-@inner
-def _apply(
-    arcs: Bytes,
-    parents: Integers,
-    n_parents: Integers,
-    above: Bytes,
-    kind: int,
-    i: int,
-    j: int,
-) -> None:
-    if kind != ADD:
-        _drop(arcs, parents, n_parents, i, j)
-        _cut(parents, n_parents, above, i, j)
-    if kind == ADD:
-        _insert(arcs, parents, n_parents, i, j)
-        _join(above, i, j)
-    elif kind == REVERSE:
-        _insert(arcs, parents, n_parents, j, i)
-        _join(above, j, i)
 
 
 @inner
@@ -241,18 +218,18 @@ def _join(above: Bytes, i: int, j: int) -> None:
 
 
 @inner
-def _cut(parents: Integers, n_parents: Integers, above: Bytes, i: int, j: int) -> None:
-    """The arc i -> j is gone: paths to j and beyond are found anew, parents before children.
+def _cut(parents: Integers, n_parents: Integers, above: Bytes, spare: Integers, j: int) -> None:
+    """An arc into j is gone: paths to j and beyond are found anew, parents before children.
 
     A path from a to b is an arc into b from a or from what a reaches. The nodes that j reached are
     visited by the number of nodes that reached them, so that all parents come first.
     """
     p = len(above)
-    n_above = np.zeros(p, np.int64)
-    order = np.empty(p, np.int64)
+    n_above, order = spare[0], spare[1]
     n_after = 0
     for b in range(p):
         if b == j or above[b, j]:
+            n_above[b] = 0
             for a in range(p):
                 n_above[b] += above[b, a]
             k = n_after

@@ -103,8 +103,9 @@ def _kernel(function: Callable[..., Any]) -> Any:
     import numba
 
     from consilience.kernels.cache import KernelCache
+    from consilience.kernels.pipeline import Lean
 
-    compiled = numba.njit(nogil=True)(function)
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=Lean)(function)
     with suppress(RuntimeError):  # numba found no folder that it may write its cache to
         compiled._cache = KernelCache(function)  # noqa: SLF001 - as njit(cache=True) does
     return compiled
@@ -113,7 +114,10 @@ def _kernel(function: Callable[..., Any]) -> Any:
 def _inner(function: Callable[..., Any]) -> Any:
     import numba
 
-    return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    from consilience.kernels.pipeline import Callee
+
+    no_doors = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(nogil=True, pipeline_class=Callee, **no_doors)(function)
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -75,6 +75,7 @@ def count_groups(
     word_from: int,
     word_to: int,
     scratch: Words,
+    places: Integers,
     out: Integers,
 ) -> None:
     """Add to ``out`` the joint counts of each group's base with each of its extensions.
@@ -85,10 +86,9 @@ def count_groups(
     ``out[out_start[e]]``, base states in row-major order, the extension's state last. Where
     ``is_complete[v]`` the last state of ``v`` is had by subtraction. Only the words ``word_from``
     to ``word_to`` are read. ``scratch`` has one row of ``BLOCK`` words for each joint state of the
-    largest base.
+    largest base and one more, ``places`` the room of ``BLOCK``.
     """
-    places = np.empty(BLOCK, dtype=np.int64)
-    words = np.empty(BLOCK, dtype=np.uint64)
+    words = scratch[-1]
     for start in range(word_from, word_to, BLOCK):
         n_words = min(BLOCK, word_to - start)
         for g in range(len(base_start) - 1):
@@ -190,6 +190,11 @@ def count_mixed(
     member: Integers,
     word_from: int,
     word_to: int,
+    scratch: Words,
+    ends: Integers,
+    place: Integers,
+    rows: npt.NDArray[np.int32],
+    table: npt.NDArray[np.uint32],
     out: Codes,
 ) -> None:
     """Add to ``out`` the joint counts of a base with each extension, each joint state as is best.
@@ -201,25 +206,29 @@ def count_mixed(
     are taken from their bitmaps one by one: bundle ``b`` of a row has the code
     ``codes[row, b]``, whose digits, the least significant first, are the states of the variables
     ``member[bundle_start[b]:bundle_start[b + 1]]``.
+
+    Working memory: ``scratch`` as for :func:`count_groups`, for all but the last variable of the
+    base; ``ends`` of shape (2, joint states), ``place`` by variable, ``rows`` for all rows of rare
+    joint states, and ``table``, all zero, with ``STRIDE`` places for each bundle.
     """
     last = base[-1]
     r = n_states[last]
-    outer = np.empty((len(n_rows) // r, BLOCK), dtype=np.uint64)
-    mine = np.empty(BLOCK, dtype=np.uint64)
-    begin = np.zeros(len(n_rows) + 1, dtype=np.int64)  # of the list of rows of a rare joint state
+    mine = scratch[-1]
+    begin, end = ends[0], ends[1]  # of the lists of rows of rare joint states
+    none = len(base) - len(base)  # a literal would be a type, and its callee be compiled again
+    n_rare = 0
     for cell in range(len(n_rows)):
-        is_rare = n_rows[cell] < n_frequent and cell % r != left_out[cell // r]
-        begin[cell + 1] = begin[cell] + (n_rows[cell] if is_rare else 0)
-    place = _starts(extension, n_states, len(n_rows))
-    end = begin[:-1].copy()
-    rows = np.empty(begin[-1], dtype=np.int32)
+        begin[cell] = end[cell] = n_rare
+        if n_rows[cell] < n_frequent and cell % r != left_out[cell // r]:
+            n_rare += n_rows[cell]
+    _set_starts(extension, n_states, len(n_rows), place)
     for start in range(word_from, word_to, BLOCK):
         n_words = min(BLOCK, word_to - start)
-        _base_bitmaps(bits, first, n_states, base, 0, len(base) - 1, start, n_words, outer)
+        _base_bitmaps(bits, first, n_states, base, none, len(base) - 1, start, n_words, scratch)
         for cell in range(len(n_rows)):
             if n_rows[cell] == 0 or cell % r == left_out[cell // r]:
                 continue
-            above = outer[cell // r]
+            above = scratch[cell // r]
             state = bits[first[last] + cell % r, start : start + n_words]
             for w in range(n_words):
                 mine[w] = above[w] & state[w]
@@ -229,10 +238,9 @@ def count_mixed(
                 _count_frequent(
                     mine, n_words, bits, first, n_states, extension, place, start, cell, out
                 )
-    table = np.zeros(codes.shape[1] * STRIDE, dtype=np.uint32)
     for cell in range(len(n_rows)):
         if end[cell] > begin[cell]:
-            _tally_rows(rows[begin[cell] : end[cell]], codes, table)
+            _tally_rows(rows, begin[cell], end[cell], codes, table)
             _spread(table, bundle_start, member, n_states, place, cell, out)
 
 
@@ -285,13 +293,15 @@ def _list_rows(
 @inner
 def _tally_rows(
     rows: npt.NDArray[np.int32],
+    begin: int,
+    end: int,
     codes: npt.NDArray[np.uint8],
     table: npt.NDArray[np.uint32],
 ) -> None:
-    """Add one to ``table[STRIDE * b + codes[row, b]]`` for each row and bundle."""
+    """Add one to ``table[STRIDE * b + codes[row, b]]`` for each listed row and bundle."""
     one = np.uint32(1)
-    for row in rows:
-        mine = codes[row]
+    for i in range(begin, end):
+        mine = codes[rows[i]]
         for b in range(len(mine)):
             table[STRIDE * b + np.int64(mine[b])] += one
 
@@ -332,18 +342,19 @@ def _spread(
                 if s > 0:
                     for i in range(size):
                         lowest[i] += part[i]
-    table[:] = 0
+    for i in range(len(table)):
+        table[i] = 0
 
 
 @inner
-def _starts(variables: Integers, n_states: Integers, n_cells: int) -> Integers:
+def _set_starts(variables: Integers, n_states: Integers, n_cells: int, start: Integers) -> None:
     """Where the tables of variables begin that stand one after the other, or -1, by variable."""
-    start = np.full(len(n_states), -1, dtype=np.int64)
+    for v in range(len(start)):
+        start[v] = -1
     n = 0
     for variable in variables:
         start[variable] = n
         n += n_cells * n_states[variable]
-    return start
 
 
 @kernel
@@ -355,14 +366,15 @@ def take_rest(
     n_inner: int,
     whole: Codes,
     whole_start: Integers,
-) -> Integers:
-    """Fill in what :func:`count_mixed` left out; return where each variable's table begins.
+    start: Integers,
+) -> None:
+    """Fill in what :func:`count_mixed` left out, and where each variable's table begins.
 
     The counts are those of ``whole``, the tables without the base's last variable, which has
     ``n_inner`` states, less the counts of its other states. The table of variable ``v`` starts at
     ``whole_start[v]``.
     """
-    start = _starts(others, n_states, len(left_out) * n_inner)
+    _set_starts(others, n_states, len(left_out) * n_inner, start)
     for variable in others:
         r = n_states[variable]
         for j in range(len(left_out)):
@@ -375,7 +387,6 @@ def take_rest(
                     if k != left_out[j]:
                         rest -= out[block + k * r + s]
                 out[block + left_out[j] * r + s] = rest
-    return start
 
 
 @kernel
@@ -388,6 +399,7 @@ def arrange(
     n_parents: int,
     others: Integers,
     n_states: Integers,
+    order: Integers,
     out: Integers,
     shapes: Integers,
 ) -> None:
@@ -397,10 +409,11 @@ def arrange(
     ``table[start[v]]``. ``wanted`` is the order of the axes in the output, row-major: the child
     last, before it the parents, and first the source if it is an axis. One table follows the other;
     ``shapes`` has for each the numbers of sources, parent states but for the new parent's, states,
-    and states of the new parent.
+    and states of the new parent. ``order`` is working memory for a number a cell.
     """
     n_cells = len(cells)
-    order = np.zeros(n_cells, dtype=np.int64)
+    for cell in range(n_cells):
+        order[cell] = 0
     step = n_cells
     for variable in wanted:
         stride = 1
@@ -430,7 +443,8 @@ def arrange(
         parent = k - (len(wanted) - 1 - n_parents)
         if parent >= 0:
             shapes[1 + parent, 1] //= r
-            out[place : place + n_cells // r] = 0
+            for i in range(place, place + n_cells // r):
+                out[i] = 0
             for cell in range(n_cells):
                 out[place + cell // (step * r) * step + cell % step] += out[cell]
             place += n_cells // r

@@ -14,6 +14,8 @@ References: Rose (1970); Kjaerulff (1990); Fishelson and Geiger (2003).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,18 +39,21 @@ def greedy_order(
     heuristic: int,
     seed: int,
     most: float,
-) -> tuple[Integers, float]:
-    """An elimination order and the cells of all tables it forms.
+    order: Integers,
+    marks: npt.NDArray[np.uint8],
+    costs: Floats,
+    neighbors: Integers,
+) -> float:
+    """Fill in an elimination order; the cells of all tables it forms.
 
     ``adjacency`` is overwritten. Nodes of a smaller ``group`` go before those of a larger one. As
     soon as the tables have ``most`` cells or more the order is given up, and says nothing.
+    ``marks`` and ``costs``, of two rows each, and ``neighbors`` are working memory.
     """
     n = len(log_sizes)
-    order = np.empty(n, np.int64)
-    is_gone = np.zeros(n, np.uint8)
-    is_stale = np.ones(n, np.uint8)
-    cost, second = np.zeros(n), np.zeros(n)
-    neighbors = np.empty(n, np.int64)
+    is_gone, is_stale, cost, second = marks[0], marks[1], costs[0], costs[1]
+    for v in range(n):
+        is_gone[v], is_stale[v] = 0, 1
     state = np.uint64(seed)
     total = 0.0
     for step in range(n):
@@ -79,7 +84,7 @@ def greedy_order(
         total += _eliminate(adjacency, log_sizes, is_gone, is_stale, best, neighbors)
         if total >= most:
             break
-    return order, total
+    return total
 
 
 @inner
@@ -131,7 +136,7 @@ def _costs(
         for j in range(i):
             w = neighbors[j]
             if not adjacency[u, w]:
-                fill += np.exp(log_sizes[u] + log_sizes[w]) if heuristic == WEIGHTED_FILL else 1.0
+                fill += math.exp(log_sizes[u] + log_sizes[w]) if heuristic == WEIGHTED_FILL else 1.0
     return fill, weight
 
 
@@ -167,4 +172,4 @@ def _eliminate(
             for w in range(len(log_sizes)):
                 if adjacency[u, w]:
                     is_stale[w] = 1
-    return np.exp(weight)
+    return math.exp(weight)

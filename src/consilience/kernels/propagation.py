@@ -12,27 +12,38 @@ posterior of the clique, and 0 / 0 = 0.
 
 Rows are the innermost axis. Variables that are observed in all rows of a call keep one state (size
 one), so evidence makes the tables smaller. Messages are divided by their largest entry, whose
-logarithms add up to the log probability of the evidence, and so are tables that take in many
-messages: nothing underflows however long the tree or crowded a clique is. Only the potential of a
-clique, a product of a few tables, is formed as it is.
+logarithms add up to the log probability of the evidence. The least positive entries of the factors
+of a table, multiplied, bound its own from below: only where that bound nears the end of the floats
+is the table looked at, and divided by its largest entry if that is small. So nothing underflows
+however long the tree or crowded a clique is. Only the potential of a clique, a product of a few
+tables, is formed as it is.
+
+A factor (a potential, a likelihood, a message) has some of the variables of a table. The axes of
+the table, with their strides in the factor, stand in ``work``: sizes, strides and counters, which
+is what the four loops at the end walk by. All memory comes from the caller.
 
 References: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (1990).
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
-from consilience.kernels.trees import Likely, Sizes, TreeArrays
+from consilience.kernels.trees import Likely, Room, Sizes, TreeArrays
 
 __all__ = ["collect", "distribute", "margin", "residual_margins"]
 
 VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
+FLOOR = 1e-280
+"""A table is looked at when an entry could be below; floats keep their digits down to 2e-308."""
+
 LEAST = 1e-20
-"""A table is rescaled when its largest entry falls below: the others then keep their digits."""
+"""A table that is looked at is rescaled if its largest entry is below."""
 
 SMALL, LARGE = 1e-100, 1e100
 """Scales are multiplied, and their logarithm is taken when the product leaves these bounds."""
@@ -51,80 +62,64 @@ def collect(
     messages: Floats,
     scales: Floats,
     log_evidence: Floats,
-    work: Sizes,
+    room: Room,
 ) -> None:
     """Fill tables, messages and the log probability of the evidence of each row.
 
     ``sizes[v]`` is 1 where a variable is observed in state ``states[v]`` in all rows, else its
-    number of states; further evidence is in ``likely``. ``table_start`` may be all zeros if only
-    messages are wanted: cliques then share one table. A row whose evidence is impossible has minus
-    infinity.
+    number of states, and ``states[v]`` is 0; further evidence is in ``likely``. ``table_start`` may
+    be all zeros if only messages are wanted: cliques then share one table. A row whose evidence is
+    impossible has minus infinity.
     """
-    n_cliques = len(tree.parent)
-    first = np.zeros(n_cliques + 1, np.int64)  # likelihoods by clique, as a counting sort
-    for c in likely.clique:
-        first[c + 1] += 1
-    for c in range(n_cliques):
-        first[c + 1] += first[c]
-    slot = first.copy()
-    by_clique = np.empty(len(likely.clique), np.int64)
-    for k in range(len(likely.clique)):
-        c = likely.clique[k]
-        by_clique[slot[c]] = k
-        slot[c] += 1
-    largest, product, rows = np.empty(n_rows), np.ones(n_rows), np.uint64(n_rows)
-    log_evidence[:] = 0.0
-    for c in range(n_cliques):
-        t0 = np.uint64(table_start[c])
-        n_cells = _n_cells(tree.start, tree.axes, c, sizes)
-        offset = _potential_offset(
-            tree.n_states, tree.start, tree.axes, tree.potential_start, c, sizes, states
-        )
-        n_factors = first[c + 1] - first[c]
-        child = tree.first_child[c]
-        # A whole potential meets the first message on its way into the table.
+    work, bounds, rows, one = room.work, room.bounds, np.uint64(n_rows), 0
+    for b in range(n_rows):
+        log_evidence[b] = 0.0
+        room.product[b] = 1.0
+    for c in range(len(tree.parent)):
+        t = np.uint64(table_start[c])
+        at, n_cells, k = np.uint64(tree.potential_start[c]), np.uint64(1), 0
+        for i in range(tree.start[c], tree.start[c + 1]):
+            v = tree.axes[i]
+            at += states[v] * tree.stride[i]
+            n_cells *= sizes[v]
+            k = _push(work, k, sizes[v], tree.stride[i])
+        k = _push(work, k, rows, np.uint64(0))
+        child, bound = tree.first_child[c], tree.least[c]
+        is_likely = one < len(likely.clique) and likely.clique[one] == c
+        # A whole potential meets the first factor on its way into the table.
         n_whole = np.uint64(tree.potential_start[c + 1] - tree.potential_start[c])
-        is_whole = n_rows == 1 and n_cells == n_whole and n_factors == 0 and child >= 0
+        is_whole = n_rows == 1 and n_cells == n_whole and (is_likely or child >= 0)
         if not is_whole:
-            k = _potential_axes(tree.n_states, tree.start, tree.axes, c, sizes, rows, work)
-            _set(tables, t0, work, k, tree.potential, offset)
-        for i in range(first[c], first[c + 1]):
-            one = by_clique[i]
-            k = _likely_axes(
-                tree.start, tree.axes, likely.axes, likely.first, one, c, sizes, rows, work
+            _set(tables, t, work, k, tree.potential, at)
+        while is_likely or child >= 0:
+            if is_likely:
+                scope, first, last = likely.axes, likely.first[one], likely.first[one + 1]
+                source, s, least = likely.values, np.uint64(likely.start[one]), likely.least[one]
+                one += 1
+                is_likely = one < len(likely.clique) and likely.clique[one] == c
+            else:
+                scope, first = tree.axes, tree.start[child]
+                last = first + tree.n_shared[child]
+                source, s, least = messages, np.uint64(message_start[child]), bounds[child]
+                child = tree.next_child[child]
+            k = _axes(
+                tree.axes, tree.start[c], tree.start[c + 1], scope, first, last, sizes, rows, room
             )
-            _multiply(tables, t0, work, k, likely.values, np.uint64(likely.start[one]))
-            _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
-        child = tree.first_child[c]
-        while child >= 0:
-            k = _child_axes(
-                tree.start,
-                tree.axes,
-                tree.n_shared,
-                tree.place,
-                c,
-                child,
-                sizes,
-                np.uint64(n_rows),
-                work,
-            )
-            m0 = np.uint64(message_start[child])
             if is_whole:
-                _product(tables, t0, tree.potential, offset, work, k, messages, m0)
+                _product(tables, t, tree.potential, at, work, k, source, s)
                 is_whole = False
             else:
-                _multiply(tables, t0, work, k, messages, m0)
-            _rescale_table(tables, t0, n_cells, n_rows, largest, product, log_evidence)
-            child = tree.next_child[child]
-        m0 = np.uint64(message_start[c])
-        messages[message_start[c] : message_start[c + 1]] = 0.0
-        n_shared = (message_start[c + 1] - message_start[c]) // n_rows
-        k = _own_separator_axes(n_shared, n_cells, rows, work)
-        _add_to(messages, m0, work, k, tables, t0)
-        stop = message_start[c + 1]
-        _rescale(messages, message_start[c], stop, n_rows, scales, c, product, log_evidence)
+                if bound * least < FLOOR:
+                    bound = _look(tables, t, n_cells, n_rows, room, log_evidence)
+                _multiply(tables, t, work, k, source, s)
+            bound *= least
+            if bound < FLOOR:
+                bound = _look(tables, t, n_cells, n_rows, room, log_evidence)
+        first, last = message_start[c], message_start[c + 1]
+        _sum_out(messages, first, last, tables, t, n_cells, rows, work)
+        bounds[c] = _rescale(messages, first, last, n_rows, scales[c], room.product, log_evidence)
     for b in range(n_rows):
-        log_evidence[b] += np.log(product[b])
+        log_evidence[b] += math.log(room.product[b])
 
 
 @kernel
@@ -138,32 +133,43 @@ def distribute(
     messages: Floats,
     scales: Floats,
     beliefs: Floats,
-    work: Sizes,
+    room: Room,
 ) -> None:
     """Turn the tables left by :func:`collect` into joint posteriors of the cliques.
 
     Those of the roots stay as they are: posteriors up to a factor, which spares a pass through
     tables that are often the largest. ``beliefs`` is working memory as long as ``messages``.
     """
-    rows = np.uint64(n_rows)
+    rows, work = np.uint64(n_rows), room.work
     for c in range(len(tree.parent) - 1, -1, -1):
         p = tree.parent[c]
         if p < 0:
             continue
-        beliefs[message_start[c] : message_start[c + 1]] = 0.0
-        k = _child_axes(tree.start, tree.axes, tree.n_shared, tree.place, p, c, sizes, rows, work)
-        m0 = np.uint64(message_start[c])
-        _add_to(beliefs, m0, work, k, tables, np.uint64(table_start[p]))
-        for i in range(message_start[c], message_start[c + 1], n_rows):
+        first, last = message_start[c], message_start[c + 1]
+        k = _axes(
+            tree.axes,
+            tree.start[p],
+            tree.start[p + 1],
+            tree.axes,
+            tree.start[c],
+            tree.start[c] + tree.n_shared[c],
+            sizes,
+            rows,
+            room,
+        )
+        for i in range(first, last):
+            beliefs[i] = 0.0
+        _add_to(beliefs, np.uint64(first), work, k, tables, np.uint64(table_start[p]))
+        is_below_root = tree.parent[p] < 0
+        for i in range(first, last, n_rows):
             for b in range(n_rows):
                 sent = messages[i + b] * scales[c, b]
-                total = scales[p, b] if tree.parent[p] < 0 else 1.0
+                total = scales[p, b] if is_below_root else 1.0
                 is_possible = sent > 0.0 and total > 0.0
                 messages[i + b] = beliefs[i + b] / total / sent if is_possible else 0.0
-        n_shared = (message_start[c + 1] - message_start[c]) // n_rows
-        n_cells = _n_cells(tree.start, tree.axes, c, sizes)
-        k = _own_separator_axes(n_shared, n_cells, rows, work)
-        _multiply(tables, np.uint64(table_start[c]), work, k, messages, m0)
+        n_cells = np.uint64(table_start[c + 1] - table_start[c]) // rows
+        k = _separator_axes(np.uint64(last - first) // rows, n_cells, rows, work)
+        _multiply(tables, np.uint64(table_start[c]), work, k, messages, np.uint64(first))
 
 
 @kernel
@@ -175,96 +181,73 @@ def margin(
     variables: Integers,
     table: Floats,
     out: Floats,
-    work: Sizes,
+    room: Room,
 ) -> None:
     """Add to ``out``, which is zero, a clique's table summed over all variables but these.
 
     They keep their order. What comes from a root is made to sum to one in each row.
     """
-    strides = np.zeros(len(sizes), np.uint64)
-    step = np.uint64(n_rows)
-    for i in range(len(variables) - 1, -1, -1):
-        strides[variables[i]] = step if sizes[variables[i]] > np.uint64(1) else np.uint64(0)
-        step *= sizes[variables[i]]
-    k = 0
-    for i in range(tree.start[clique], tree.start[clique + 1]):
-        v = tree.axes[i]
-        k = _push(work, k, sizes[v], strides[v])
-    k = _push(work, k, np.uint64(n_rows), np.uint64(1))
-    _add_to(out, np.uint64(0), work, k, table, np.uint64(0))
+    first, last, rows = tree.start[clique], tree.start[clique + 1], np.uint64(n_rows)
+    k = _axes(tree.axes, first, last, variables, 0, len(variables), sizes, rows, room)
+    _add_to(out, np.uint64(0), room.work, k, table, np.uint64(0))
     if tree.parent[clique] < 0:
         for b in range(n_rows):
-            _normalize(out[b::n_rows])
+            _normalize(out, b, len(out), n_rows)
 
 
 @kernel
 def residual_margins(
-    tree: TreeArrays, sizes: Sizes, table_start: Integers, tables: Floats, margin_start: Integers
-) -> Floats:
-    """Posteriors of all variables of one row, each from the clique that eliminates it."""
-    out = np.zeros(margin_start[-1])
-    for c in range(len(tree.parent)):
-        first = tree.start[c] + tree.n_shared[c]
-        n_shared, n_residual = np.int64(1), np.int64(1)
-        for i in range(tree.start[c], tree.start[c + 1]):
-            if i < first:
-                n_shared *= np.int64(sizes[tree.axes[i]])
-            else:
-                n_residual *= np.int64(sizes[tree.axes[i]])
-        total = tables[table_start[c] : table_start[c] + n_residual]
-        if n_shared > 1:
-            total = total.copy()
-            for s in range(1, n_shared):
-                at = table_start[c] + s * n_residual
-                row = tables[at : at + n_residual]
-                for j in range(n_residual):
-                    total[j] += row[j]
-        _split_margins(
-            tree.n_states, tree.axes, sizes, first, tree.start[c + 1], total, margin_start, out
-        )
-        if tree.parent[c] < 0:
-            for v in tree.axes[first : tree.start[c + 1]]:
-                _normalize(out[margin_start[v] : margin_start[v + 1]])
-    return out
-
-
-@inner
-def _split_margins(
-    n_states: Sizes,
-    axes: Integers,
+    tree: TreeArrays,
     sizes: Sizes,
-    first: int,
-    last: int,
-    table: Floats,
+    table_start: Integers,
+    tables: Floats,
     margin_start: Integers,
+    rest: Floats,
     out: Floats,
 ) -> None:
-    """Margins of the axes ``first`` to ``last`` of a table: halve the axes, sum each half out."""
-    if last - first == 1:
-        v = axes[first]
-        if sizes[v] == n_states[v]:
-            out[margin_start[v] : margin_start[v] + len(table)] = table
-        return
-    middle = (first + last) // 2
-    n_inner = np.int64(1)
-    for i in range(middle, last):
-        n_inner *= np.int64(sizes[axes[i]])
-    outer, inner = np.zeros(len(table) // n_inner), np.zeros(n_inner)
-    for s in range(len(outer)):
-        row = table[s * n_inner : (s + 1) * n_inner]
-        outer[s] = _sum(row, np.uint64(0), np.uint64(n_inner))
-        for j in range(n_inner):
-            inner[j] += row[j]
-    _split_margins(n_states, axes, sizes, first, middle, outer, margin_start, out)
-    _split_margins(n_states, axes, sizes, middle, last, inner, margin_start, out)
+    """Posteriors of all variables of one row, each from the clique that eliminates it.
+
+    They are added to ``out``, which is zero. ``rest`` is working memory, as long as the longest
+    table of variables that a clique does not share: these are read off the first one's axis, which
+    is then summed out, and so on.
+    """
+    for c in range(len(tree.parent)):
+        first, last = tree.start[c] + tree.n_shared[c], tree.start[c + 1]
+        n = np.uint64(1)
+        for i in range(first, last):
+            n *= sizes[tree.axes[i]]
+        stop = np.uint64(table_start[c + 1])
+        t = np.uint64(table_start[c])
+        for j in range(n):
+            rest[j] = tables[t + j]
+        t += n
+        while t < stop:
+            for j in range(n):
+                rest[j] += tables[t + j]
+            t += n
+        for i in range(first, last):
+            v = tree.axes[i]
+            if sizes[v] == tree.n_states[v]:
+                n //= sizes[v]
+                m = margin_start[v]
+                for s in range(sizes[v]):
+                    out[m + np.int64(s)] = _sum(rest, s * n, n)
+                for s in range(np.uint64(1), sizes[v]):
+                    for j in range(n):
+                        rest[j] += rest[s * n + j]
+                if tree.parent[c] < 0:
+                    _normalize(out, m, margin_start[v + 1], 1)
 
 
 @inner
-def _normalize(weights: Floats) -> None:
-    """Divide numbers by their sum, unless all are zero."""
-    total = weights.sum()
+def _normalize(weights: Floats, first: int, last: int, step: int) -> None:
+    """Divide the numbers in some places by their sum, unless all are zero."""
+    total = 0.0
+    for i in range(first, last, step):
+        total += weights[i]
     if total > 0.0:
-        weights /= total
+        for i in range(first, last, step):
+            weights[i] /= total
 
 
 @inner
@@ -283,143 +266,81 @@ def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64) -> int:
 
 
 @inner
-def _potential_axes(
-    n_states: Sizes,
-    start: Integers,
+def _axes(
     axes: Integers,
-    c: int,
+    start: int,
+    stop: int,
+    scope: Integers,
+    first: int,
+    last: int,
     sizes: Sizes,
-    n_rows: np.uint64,
-    work: Sizes,
+    rows: np.uint64,
+    room: Room,
 ) -> int:
-    step = np.uint64(1)
-    for i in range(start[c], start[c + 1]):
-        step *= n_states[axes[i]]
-    k = 0
-    for i in range(start[c], start[c + 1]):
-        v = axes[i]
-        step //= n_states[v]
-        k = _push(work, k, sizes[v], step)
-    return _push(work, k, n_rows, np.uint64(0))
+    """Axes ``start`` to ``stop`` of a table with their strides in a factor over some of them.
+
+    Those of the factor are ``first`` to ``last`` of ``scope``, row-major, rows innermost.
+    """
+    stride, step, k = room.strides, rows, 0
+    for i in range(last - 1, first - 1, -1):
+        stride[scope[i]] = step
+        step *= sizes[scope[i]]
+    for i in range(start, stop):
+        k = _push(room.work, k, sizes[axes[i]], stride[axes[i]])
+    for i in range(first, last):
+        stride[scope[i]] = np.uint64(0)
+    return _push(room.work, k, rows, np.uint64(1))
 
 
 @inner
-def _potential_offset(
-    n_states: Sizes,
-    start: Integers,
-    axes: Integers,
-    potential_start: Integers,
-    c: int,
-    sizes: Sizes,
-    states: Sizes,
-) -> np.uint64:
-    offset = np.uint64(0)
-    for i in range(start[c], start[c + 1]):
-        v = axes[i]
-        offset *= n_states[v]
-        if sizes[v] != n_states[v]:
-            offset += states[v]
-    return offset + np.uint64(potential_start[c])
-
-
-@inner
-def _likely_axes(
-    start: Integers,
-    axes: Integers,
-    likely_axes: Integers,
-    likely_first: Integers,
-    one: int,
-    c: int,
-    sizes: Sizes,
-    n_rows: np.uint64,
-    work: Sizes,
-) -> int:
-    """Axes of a clique's table with their strides in a likelihood over some of its variables."""
-    k = 0
-    for i in range(start[c], start[c + 1]):
-        stride, step = np.uint64(0), n_rows
-        for j in range(likely_first[one + 1] - 1, likely_first[one] - 1, -1):
-            if likely_axes[j] == axes[i]:
-                stride = step
-            step *= sizes[likely_axes[j]]
-        k = _push(work, k, sizes[axes[i]], stride)
-    return _push(work, k, n_rows, np.uint64(1))
-
-
-@inner
-def _child_axes(
-    start: Integers,
-    axes: Integers,
-    n_shared: Integers,
-    place: Integers,
-    c: int,
-    child: int,
-    sizes: Sizes,
-    n_rows: np.uint64,
-    work: Sizes,
-) -> int:
-    """Axes of a clique's table with their strides in the message between it and a child."""
-    n_shared = n_shared[child]
-    step = n_rows
-    for i in range(n_shared):
-        step *= sizes[axes[start[child] + i]]
-    k = 0
-    shared = 0
-    for i in range(start[c], start[c + 1]):
-        size = sizes[axes[i]]
-        if shared < n_shared and place[start[child] + shared] == i - start[c]:
-            step //= size
-            k = _push(work, k, size, step)
-            shared += 1
-        else:
-            k = _push(work, k, size, np.uint64(0))
-    return _push(work, k, n_rows, np.uint64(1))
-
-
-@inner
-def _own_separator_axes(n_shared: int, n_cells: np.uint64, n_rows: np.uint64, work: Sizes) -> int:
+def _separator_axes(n_shared: np.uint64, n_cells: np.uint64, rows: np.uint64, work: Sizes) -> int:
     """Axes of a clique's table with their strides in its own message: the first ones are shared."""
-    shared = np.uint64(n_shared)
-    k = _push(work, 0, shared, n_rows)
-    k = _push(work, k, n_cells // shared, np.uint64(0))
-    return _push(work, k, n_rows, np.uint64(1))
+    none = len(work) - len(work)  # a literal would be a type, and its callee be compiled again
+    k = _push(work, none, n_shared, rows)
+    k = _push(work, k, n_cells // n_shared, np.uint64(0))
+    return _push(work, k, rows, np.uint64(1))
 
 
 @inner
-def _n_cells(start: Integers, axes: Integers, c: int, sizes: Sizes) -> np.uint64:
-    """Cells of a clique's table for one row."""
-    cells = np.uint64(1)
-    for i in range(start[c], start[c + 1]):
-        cells *= sizes[axes[i]]
-    return cells
-
-
-@inner
-def _rescale_table(
+def _sum_out(
+    messages: Floats,
+    first: int,
+    last: int,
     tables: Floats,
     t: np.uint64,
     n_cells: np.uint64,
-    n_rows: int,
-    largest: Floats,
-    product: Floats,
-    log_evidence: Floats,
+    rows: np.uint64,
+    work: Sizes,
 ) -> None:
-    """Divide a table by its largest entry where that is small, so that factors do not underflow."""
-    rows = np.uint64(n_rows)
-    largest[:] = 0.0
+    """The message of a clique: its table summed over what it does not share."""
+    for i in range(first, last):
+        messages[i] = 0.0
+    k = _separator_axes(np.uint64(last - first) // rows, n_cells, rows, work)
+    _add_to(messages, np.uint64(first), work, k, tables, t)
+
+
+@inner
+def _look(
+    tables: Floats, t: np.uint64, n_cells: np.uint64, n_rows: int, room: Room, log_evidence: Floats
+) -> float:
+    """Divide a table by its largest entry where that is small; the least positive entry of all."""
+    largest, rows, least = room.largest, np.uint64(n_rows), 1.0
+    for b in range(rows):
+        largest[b] = 0.0
     for i in range(n_cells):
         for b in range(rows):
             largest[b] = max(largest[b], tables[t + i * rows + b])
-    if largest.min() >= LEAST:
-        return
     for b in range(n_rows):
         if 0.0 < largest[b] < LEAST:
-            _take_in(largest[b], b, product, log_evidence)
+            _take_in(largest[b], b, room.product, log_evidence)
         else:
             largest[b] = 1.0
     for i in range(n_cells):
         for b in range(rows):
-            tables[t + i * rows + b] /= largest[b]
+            x = tables[t + i * rows + b] / largest[b]
+            tables[t + i * rows + b] = x
+            least = min(least, x if x > 0.0 else 1.0)
+    return least
 
 
 @inner
@@ -429,36 +350,41 @@ def _rescale(
     stop: int,
     n_rows: int,
     scales: Floats,
-    c: int,
     product: Floats,
     log_evidence: Floats,
-) -> None:
-    """Divide a message by its largest entry, row by row, and count it for the evidence."""
+) -> float:
+    """Divide a message by its largest entry, row by row, and count that for the evidence.
+
+    The least positive entry of all is returned.
+    """
+    least = 1.0
     for b in range(n_rows):
-        scales[c, b] = 0.0
+        scales[b] = 0.0
     for i in range(start, stop, n_rows):
         for b in range(n_rows):
-            scales[c, b] = max(scales[c, b], messages[i + b])
+            scales[b] = max(scales[b], messages[i + b])
     for b in range(n_rows):
-        if scales[c, b] > 0.0:
-            _take_in(scales[c, b], b, product, log_evidence)
+        if scales[b] > 0.0:
+            _take_in(scales[b], b, product, log_evidence)
         else:
             log_evidence[b] = -np.inf
     for i in range(start, stop, n_rows):
         for b in range(n_rows):
-            if scales[c, b] > 0.0:
-                messages[i + b] /= scales[c, b]
+            if messages[i + b] > 0.0:
+                messages[i + b] /= scales[b]
+                least = min(least, messages[i + b])
+    return least
 
 
 @inner
 def _take_in(scale: float, b: int, product: Floats, log_evidence: Floats) -> None:
     """Multiply the scales of a row by one more, or add its logarithm if a float would not hold."""
     if not SMALL < scale < LARGE:
-        log_evidence[b] += np.log(scale)
+        log_evidence[b] += math.log(scale)
         return
     product[b] *= scale
     if not SMALL < product[b] < LARGE:
-        log_evidence[b] += np.log(product[b])
+        log_evidence[b] += math.log(product[b])
         product[b] = 1.0
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from consilience._typing import Codes, Floats, Integers
 from consilience.kernels.compile import kernel
 
-__all__ = ["Likely", "Sizes", "TreeArrays", "indicators"]
+__all__ = ["Likely", "Room", "Sizes", "TreeArrays", "indicators"]
 
 Sizes = npt.NDArray[np.uint64]
 
@@ -19,8 +19,9 @@ class TreeArrays(NamedTuple):
     """A junction tree as flat arrays; children have smaller numbers than their parents.
 
     ``axes[start[c]:start[c + 1]]`` are the variables of clique ``c`` and the first ``n_shared[c]``
-    of them its separator; ``place[start[c] + i]`` is where the parent has the separator's variable
-    ``i``. The potential of ``c`` is ``potential[potential_start[c]:]``, row-major over all states.
+    of them its separator. The potential of ``c`` is ``potential[potential_start[c]:]``, row-major
+    over all states, with the strides ``stride[start[c]:start[c + 1]]``; ``least[c]`` is its least
+    positive entry.
     """
 
     n_states: Sizes
@@ -28,8 +29,9 @@ class TreeArrays(NamedTuple):
     axes: Integers
     n_shared: Integers
     parent: Integers
-    place: Integers
+    stride: Sizes
     potential: Floats
+    least: Floats
     potential_start: Integers
     first_child: Integers
     next_child: Integers
@@ -40,7 +42,8 @@ class Likely(NamedTuple):
 
     Likelihood ``k`` is ``values[start[k]:]``, over the variables ``axes[first[k]:first[k + 1]]``
     (row-major over the states that are left of them, rows innermost), and enters in ``clique[k]``,
-    which holds them all.
+    which holds them all. ``least[k]`` is not above its least positive number. They stand in the
+    order of the cliques.
     """
 
     clique: Integers
@@ -48,6 +51,20 @@ class Likely(NamedTuple):
     first: Integers
     start: Integers
     values: Floats
+    least: Floats
+
+
+class Room(NamedTuple):
+    """Working memory: for the axes of any clique, the variables, the rows twice, the cliques.
+
+    ``strides`` are zero between calls.
+    """
+
+    work: Sizes
+    strides: Sizes
+    largest: Floats
+    product: Floats
+    bounds: Floats
 
 
 @kernel

@@ -78,12 +78,14 @@ def test_random_walks_keep_the_books_of_the_graph(seed, n):
     above, changed = _ancestors(arcs), np.zeros(n, np.uint8)
     free, none = 1 - np.eye(n, dtype=np.uint8), np.zeros((n, n), np.uint8)
     before = arcs.copy()
-    graph = (arcs, parents, n_parents, above)
+    graph = (arcs, parents, n_parents, above, np.empty((2, n), np.int64))
     climbing.shake(*graph, free, none, n, 10, 20, rng.random(90), changed)
     moves = [(climbing.DELETE, i, j) for i, j in np.argwhere(arcs).tolist() if 0 in (i, j)]
     moves += [(climbing.REVERSE, i, j) for i, j in np.argwhere(arcs).tolist()[-1:] if min(i, j) > 0]
     moves = [one for one in moves if one[0] == climbing.DELETE or not has_detour(arcs, *one[1:])]
-    climbing.make(*graph, np.array(moves, np.int64).reshape(-1, 3), changed)
+    for one in moves:
+        climbing.make_move(*graph, *one)
+        changed[list(one[1:] if one[0] == climbing.REVERSE else one[2:])] = 1
     assert not arcs[0].any()
     assert not arcs[:, 0].any()
     cs.DAG.from_adjacency(arcs, [f"v{i}" for i in range(n)])  # refuses a cycle
@@ -101,7 +103,7 @@ def test_turning_covered_arcs_stays_in_the_equivalence_class():
     parents, n_parents = np.zeros((8, 8), np.int64), arcs.sum(axis=0).astype(np.int64)
     for j in range(8):
         parents[j, : n_parents[j]] = np.flatnonzero(arcs[:, j])
-    graph = (arcs, parents, n_parents, _ancestors(arcs))
+    graph = (arcs, parents, n_parents, _ancestors(arcs), np.empty((2, 8), np.int64))
     free, none = 1 - np.eye(8, dtype=np.uint8), np.zeros((8, 8), np.uint8)
     climbing.shake(*graph, free, none, 8, 200, 0, rng.random(600), np.zeros(8, np.uint8))
     turned = cs.DAG.from_adjacency(arcs, names)

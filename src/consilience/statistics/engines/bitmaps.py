@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -84,9 +85,28 @@ class Bitmaps:
         states are in row-major order and the extension's state varies fastest. The variables must
         be packed.
         """
-        base_start, base = self._flat([group.base for group in groups])
-        extension_start, extension = self._flat([group.extensions for group in groups])
-        base_cells = np.array([self.n_states[self.places(g.base)].prod() for g in groups], np.int64)
+        bases = self._flat([group.base for group in groups])
+        extensions = self._flat([group.extensions for group in groups])
+        return self._counted(*bases, *extensions, word_from, word_to)
+
+    def count_one(
+        self, base: Integers, extension: Integers, word_from: int, word_to: int
+    ) -> Integers:
+        """The same for one group, whose variables are in these places."""
+        starts = np.array([[0, len(base)], [0, len(extension)]], np.int64)
+        return self._counted(starts[0], base, starts[1], extension, word_from, word_to)
+
+    def _counted(
+        self,
+        base_start: Integers,
+        base: Integers,
+        extension_start: Integers,
+        extension: Integers,
+        word_from: int,
+        word_to: int,
+    ) -> Integers:
+        sizes, starts = self.n_states[base].tolist(), base_start.tolist()
+        base_cells = np.array([math.prod(sizes[a:b]) for a, b in pairwise(starts)], np.int64)
         cells = np.repeat(base_cells, np.diff(extension_start)) * self.n_states[extension]
         out_start = np.zeros(len(cells) + 1, np.int64)
         np.cumsum(cells, out=out_start[1:])
@@ -103,7 +123,8 @@ class Bitmaps:
             out_start,
             word_from,
             word_to,
-            np.empty((base_cells.max(), BLOCK), np.uint64),
+            np.empty((base_cells.max() + 1, BLOCK), np.uint64),
+            np.empty(BLOCK, np.int64),
             out,
         )
         return out

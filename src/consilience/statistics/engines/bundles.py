@@ -16,8 +16,8 @@ import numpy as np
 
 from consilience._typing import Codes, Integers
 from consilience.data.table import Table
-from consilience.kernels.counting import STRIDE, count_mixed
-from consilience.statistics.engines.bitmaps import Bitmaps
+from consilience.kernels.counting import BLOCK, STRIDE, count_mixed
+from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, Bitmaps
 
 __all__ = ["Bundles"]
 
@@ -68,12 +68,16 @@ class Bundles:
 
         The variables are places in the bitmaps, which must be packed. ``n_rows`` has the rows of
         each joint state of the base, ``left_out`` for each joint state of all but its last variable
-        the state of that one that is not counted, or -1.
+        the state of that one whose counts are not asked for, or -1.
         """
         bitmaps = self._bitmaps
         n_states = int(bitmaps.n_states[extension].sum())
-        out = np.zeros(len(n_rows) * n_states, np.int32)
         ns_by_bitmap = NS_A_FULL_WORD * bitmaps.n_words * (n_states - len(extension))
+        # To spread costs as much as some rows.
+        n_frequent = int(ns_by_bitmap / self.ns_a_row) - STRIDE // 4
+        if n_frequent <= 0 and len(n_rows) <= MOST_BASE_STATES:  # no joint state is rare
+            return bitmaps.count_one(base, extension, *words).astype(np.int32)
+        out = np.zeros(len(n_rows) * n_states, np.int32)
         count_mixed(
             bitmaps.bits,
             bitmaps.first,
@@ -82,11 +86,16 @@ class Bundles:
             extension,
             n_rows,
             left_out,
-            int(ns_by_bitmap / self.ns_a_row) - STRIDE // 4,  # to spread costs as much as some rows
+            n_frequent,
             self._codes,
             self._start,
             self._member,
             *words,
+            np.empty((len(left_out) + 1, BLOCK), np.uint64),
+            np.empty((2, len(n_rows)), np.int64),
+            np.empty(len(bitmaps.n_states), np.int64),
+            np.empty(64 * bitmaps.n_words, np.int32),
+            np.zeros(STRIDE * self._codes.shape[1], np.uint32),
             out,
         )
         return out

@@ -102,7 +102,8 @@ class Neighbors:
         out = np.empty(n_cells * (1 + n_more) + n_fewer, np.int64)
         shapes = np.empty((1 + n_parents + len(others), 4), np.int64)
         of = known.axes, known.cells, known.table, known.start
-        arrange(*of, base, n_parents, others, n_states, out, shapes)
+        order = np.empty(n_cells, np.int64)
+        arrange(*of, base, n_parents, others, n_states, order, out, shapes)
         return out, shapes
 
     def _counted(self, key: frozenset[int], base: Integers, others: Integers) -> _Known:
@@ -119,7 +120,8 @@ class Neighbors:
             whole = known.table, known.start
         table = self._count(axes, others, cells, left_out)
         n_inner = len(cells) // len(left_out)
-        start = take_rest(table, others, self._n_states, left_out, n_inner, *whole)
+        start = np.empty(len(self._n_states), np.int64)
+        take_rest(table, others, self._n_states, left_out, n_inner, *whole, start)
         is_full = len(axes) + len(others) == len(self._n_states)
         return _Known(axes, cells, start, table, is_full)
 

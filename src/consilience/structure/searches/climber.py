@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Integers
-from consilience.kernels.climbing import ADD, DELETE, NONE, REVERSE, make, shake, step
+from consilience.kernels.climbing import ADD, DELETE, NONE, REVERSE, best_move, make_move, shake
 from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import start_of
@@ -56,6 +56,7 @@ class Climber:
         self._parents = np.zeros((p, p), np.int64)
         self._n_parents = np.zeros(p, np.int64)
         self._above = np.zeros((p, p), np.uint8)
+        self._spare = np.empty((2, p), np.int64)
         self._gains = np.zeros((p, p))
         self._largest = np.zeros(p)
         self._local = np.zeros(p)
@@ -123,7 +124,7 @@ class Climber:
         """Turn covered arcs, then move, both at random; :meth:`settle` ends it."""
         numbers = rng.random(3 * (n_turns + n_moves))
         limits = (self._allowed, self._required, self._most)
-        shake(*self._graph(), *limits, n_turns, n_moves, numbers, self._changed)
+        shake(*self._graph(), self._spare, *limits, n_turns, n_moves, numbers, self._changed)
 
     def take_out(self, nodes: Iterable[int]) -> None:
         """Delete all arcs at some nodes but the required ones; :meth:`settle` ends it."""
@@ -198,12 +199,16 @@ class Climber:
         return Step(self.best_score, self._scores.n_scored, note)
 
     def _make(self, moves: Sequence[tuple[int, int, int]]) -> None:
-        make(*self._graph(), np.array(moves, np.int64).reshape(-1, 3), self._changed)
+        for kind, i, j in moves:
+            make_move(*self._graph(), self._spare, kind, i, j)
+            self._changed[j] = 1
+            if kind == REVERSE:
+                self._changed[i] = 1
 
     def _make_move(self, now: int, least: float, aspiration: float | None = None) -> int:
         if aspiration is None:
             aspiration = self.best_score - float(self._local.sum()) + self.tie
-        step(
+        best_move(
             *self._graph(),
             self._gains,
             self._largest,
@@ -216,6 +221,7 @@ class Climber:
         )
         kind, start, end = self._move.tolist()
         if kind != NONE:
+            make_move(*self._graph(), self._spare, kind, start, end)
             self._refresh(end)
         if kind == REVERSE:
             self._refresh(start)
