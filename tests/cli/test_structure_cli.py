@@ -176,10 +176,10 @@ def test_a_used_up_time_is_told(rows):
 
 
 def test_an_interrupt_keeps_the_best_graph_and_says_so(rows, tmp_path, monkeypatch):
-    def interrupt(*_args):
+    def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cs.HillClimb, "_climb_repeatedly", interrupt)
+    monkeypatch.setattr("consilience.structure.searches.hill_climb.climb_repeatedly", interrupt)
     out = tmp_path / "m.json"
     result = run("learn", rows, "--structure", "hc", "--require", "rain:wet", "-o", out)
     assert result.exit_code == 130
@@ -213,7 +213,7 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(monkeypatch):
         (["--structure", "hc", "--target", "wet"], "--target goes with"),
         (["--structure", "hc", "--order", "rain,wet"], "--order goes with --structure k2."),
         (["--structure", "k2"], "--structure k2 needs --order."),
-        (["--structure", "ges", "--restarts", "2"], "--restarts goes with --structure hc, tabu"),
+        (["--structure", "ges", "--restarts", "2"], "--restarts goes with --structure sweep, hc, tabu"),
         (["--structure", "hc", "--require", "rain"], "--require 'rain': expected FROM:TO."),
         (["--structure", "hc", "--ess", "1", "--parameters", "mle"], "--ess goes with"),
         (["--structure", "hc", "--score", "bic", "--restarts", "-1"], "--restarts"),

@@ -26,9 +26,9 @@ def _sources(n):
 
 def test_a_small_source_is_climbed_a_few_times_only(monkeypatch):
     begun = []
-    restart = hill_climb._Climber.restart
+    restart = Climber.restart
     monkeypatch.setattr(
-        hill_climb._Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng))
+        Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng))
     )
     cs.fuse(_sources(20))
     assert len(begun) < 10 * 20

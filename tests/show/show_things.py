@@ -96,7 +96,39 @@ def causation() -> cs.causal.Causation:
     return cs.causal.causation(tables(), **question)
 
 
+@cache
+def panel() -> cs.dynamic.Panel:
+    columns = {
+        "patient": np.repeat(["a", "b", "c", "d"], 12),
+        ODD: np.tile(["<x>", "y", "y"], 16),
+        "mark": np.random.default_rng(1).normal(size=48).cumsum(),
+    }
+    return cs.dynamic.read_panel(columns, sequence="patient")
+
+
+@cache
+def in_time() -> cs.dynamic.DynamicNetwork:
+    dag = cs.DAG([(f"{ODD}(t-1)", ODD), ("mark(t-1)", "mark")])
+    return cs.dynamic.fit(dag, panel())
+
+
+@cache
+def by_tests() -> cs.searches.SearchResult:
+    return cs.search(discrete(), search=cs.PC())
+
+
 THINGS = {
+    "Panel": panel,
+    "DynamicNetwork": in_time,
+    "Beliefs": lambda: in_time().smooth(panel()),
+    "Forecast": lambda: in_time().forecast(panel(), steps=3),
+    "Path": lambda: in_time().mpe(panel()),
+    "OrderChoice": lambda: cs.dynamic.choose_order(panel(), range(1, 3)),
+    "VAR": lambda: cs.dynamic.to_var(
+        cs.dynamic.from_var(["a<b>", "c"], [0.0, 1.0], [np.eye(2) / 2], np.eye(2))
+    ),
+    "Verdict": lambda: cs.independence.test(discrete(), "sex", "ill"),
+    "ConstraintRecord": lambda: by_tests().tests,
     "GraphBelief": believed,
     "ArcBeliefs": lambda: believed().arcs,
     "GraphChains": lambda: believed().chains,

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import matplotlib as mpl
 import numpy as np
 import pytest
-from show_things import ODD, THINGS, discrete, net, tables
+from show_things import ODD, THINGS, by_tests, discrete, net, tables
 
 import consilience as cs
 from consilience.errors import InputError
@@ -31,6 +31,8 @@ def learning_curve():
 
 
 def thing_for(kind, view):
+    if (kind, view) == ("SearchResult", "tests"):
+        return by_tests()
     return learning_curve() if view in ("curve", "curves") else THINGS[kind]()
 
 

@@ -133,7 +133,7 @@ def test_rows_without_the_source_are_refused():
     with pytest.raises(DataError, match="must have the source 'f', got None"):
         changed.relabel(cs.read({"x0": ["0", "1"]}))
     rows = cs.read({"x0": ["0", "1"], "f": ["north", "east"]}, source="f")
-    with pytest.raises(DataError, match=r"'east' is not known\. Known states: 'north'"):
+    with pytest.raises(DataError, match=r"'east' is not known\."):
         changed.relabel(rows)
 
 

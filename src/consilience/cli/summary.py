@@ -64,7 +64,7 @@ def _search_facts(found: Found) -> dict[str, str]:
         "found": f"{n_arcs:,} arc{'' if n_arcs == 1 else 's'}{': ' if arcs else ''}{arcs}",
         **tests,
         "score": f"{result.score:,.4f} by {found.score}",
-        "searched by": result.searched_by,
+        "search": result.searched_by,
         "families": f"{result.n_scored:,} scored in {result.seconds:.3g} s",
         "stopped by": REASONS.get(result.stopped_by, result.stopped_by),
     }

@@ -31,9 +31,9 @@ def test_no_restart_finds_more_than_the_best_of_all(monkeypatch, score, wanted):
 
 def test_a_climb_at_the_best_score_is_not_begun_anew(monkeypatch):
     begun = []
-    restart = hill_climb._Climber.restart
+    restart = Climber.restart
     monkeypatch.setattr(
-        hill_climb._Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng))
+        Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng))
     )
     with_end = cs.search(_table(5))
     assert len(begun) < 100

@@ -96,7 +96,7 @@ class BySource:
     >>> cs.learn(table, score=cs.scores.BySource(cs.BIC())).arcs
     ()
     >>> cs.learn(table, score=cs.BIC()).arcs
-    (('y', 'x'),)
+    (('x', 'y'),)
     """
 
     score: Inner
