@@ -273,14 +273,12 @@ def predict_rows(net: cs.dynamic.DynamicNetwork, target: str, panel: cs.dynamic.
 
     import numpy as np
 
-    from consilience import _check
-
-    _check.known("node", [target], net.transition)
-    if target in net.hidden:
+    name = net[target].child.name  # an unknown one is refused here
+    if name in net.hidden:
         return net.filter(panel).to_frame()
-    column = panel.rows.column(target)
+    column = panel.rows.column(name)
     nothing = np.full_like(column, np.nan if column.dtype == np.float64 else -1)
-    rows = replace(panel.rows, columns={**panel.rows.columns, target: nothing})
+    rows = replace(panel.rows, columns={**panel.rows.columns, name: nothing})
     return net.filter(replace(panel, rows=rows)).to_frame()
 
 
