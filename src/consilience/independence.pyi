@@ -10,6 +10,9 @@ from consilience.structure.independence.correlation import (
     ExactT as ExactT,
     FisherZ as FisherZ,
 )
+from consilience.structure.independence.default_tests import (
+    usual_test as usual_test,
+)
 from consilience.structure.independence.false_discovery import (
     BenjaminiHochberg as BenjaminiHochberg,
 )

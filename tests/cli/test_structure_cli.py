@@ -213,7 +213,10 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(monkeypatch):
         (["--structure", "hc", "--target", "wet"], "--target goes with"),
         (["--structure", "hc", "--order", "rain,wet"], "--order goes with --structure k2."),
         (["--structure", "k2"], "--structure k2 needs --order."),
-        (["--structure", "ges", "--restarts", "2"], "--restarts goes with --structure sweep, hc, tabu"),
+        (
+            ["--structure", "ges", "--restarts", "2"],
+            "--restarts goes with --structure sweep, hc, tabu",
+        ),
         (["--structure", "hc", "--require", "rain"], "--require 'rain': expected FROM:TO."),
         (["--structure", "hc", "--ess", "1", "--parameters", "mle"], "--ess goes with"),
         (["--structure", "hc", "--score", "bic", "--restarts", "-1"], "--restarts"),

@@ -310,11 +310,9 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
 def _test_of(name: str | None, alpha: float, table: cs.Table) -> IndependenceTest:
     """The test of that name, within sources if there are several."""
     import consilience as cs
-    from consilience.statistics.gather import engine_of
-    from consilience.structure.independence.default_tests import default_test
 
     if name is None:
-        return default_test(engine_of(table), tuple(table.variables), alpha=alpha)
+        return cs.independence.usual_test(table, alpha=alpha)
     public, fixed = TESTS[name]
     test = getattr(cs.independence, public)(alpha=alpha, **fixed)
     return cs.independence.Stratified(of=test) if len(table.sources) > 1 else test

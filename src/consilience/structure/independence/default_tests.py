@@ -9,7 +9,9 @@ no dependence.
 
 from __future__ import annotations
 
+from consilience.data.table import Table
 from consilience.errors import InputError
+from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
 from consilience.structure.independence.contingency import PearsonX2
 from consilience.structure.independence.correlation import ExactT
@@ -18,7 +20,13 @@ from consilience.structure.independence.several_sources import Stratified
 from consilience.structure.independence.statements import IndependenceTest, PartTest
 from consilience.structure.pairs import has_several_sources
 
-__all__ = ["check_test", "default_test"]
+__all__ = ["check_test", "default_test", "usual_test"]
+
+
+def usual_test(rows: Table | Engine, *, alpha: float = 0.05) -> IndependenceTest:
+    """The test that is made of the variables of these rows if none is chosen."""
+    engine = engine_of(rows)
+    return default_test(engine, tuple(engine.schema.variables), alpha=alpha)
 
 
 def default_test(
