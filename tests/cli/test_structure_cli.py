@@ -215,7 +215,7 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(monkeypatch):
         (["--structure", "k2"], "--structure k2 needs --order."),
         (
             ["--structure", "ges", "--restarts", "2"],
-            "--restarts goes with --structure sweep, hc, tabu",
+            "--restarts goes with --structure sweep, hc",
         ),
         (["--structure", "hc", "--require", "rain"], "--require 'rain': expected FROM:TO."),
         (["--structure", "hc", "--ess", "1", "--parameters", "mle"], "--ess goes with"),
