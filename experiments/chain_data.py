@@ -50,7 +50,7 @@ BINS = 5
 DELTA = 0.4
 N_FEATURES, FEATURE_STATES = 10, (2, 6)
 TOTAL = 12.0
-ROWS_A_SOURCE = 100
+ROWS_PER_SOURCE = 100
 SEED = 4_000_001
 
 SETTINGS = {
@@ -59,7 +59,7 @@ SETTINGS = {
     "delta": DELTA,
     "features": [N_FEATURES, *FEATURE_STATES],
     "total": TOTAL,
-    "rows_a_source": ROWS_A_SOURCE,
+    "rows_a_source": ROWS_PER_SOURCE,
     "seed": SEED,
 }
 
@@ -226,7 +226,7 @@ def _permuted(base: cs.Network, root: cs.Categorical, rng: np.random.Generator) 
 
 def _diverged(base: cs.Network, root: cs.Categorical, rng: np.random.Generator) -> cs.Network:
     source, dag = root.child, base.dag
-    rows = base.sample(ROWS_A_SOURCE * source.n_states, seed=rng)
+    rows = base.sample(ROWS_PER_SOURCE * source.n_states, seed=rng)
     codes = np.arange(rows.n_rows, dtype=np.int8) % source.n_states
     table = cs.Table(cs.Schema(rows.variables, source), rows.columns, codes.astype(np.int8))
     apart = cs.fit(dag, table, cs.Separate(cs.Dirichlet()), gaps=cs.AvailableCases())

@@ -72,7 +72,7 @@ N_FRESH = 4_000
 HOSPITALS = (2, 4, 10, 40, 160)
 N_SOURCES = (5, 20, 100)
 STRENGTHS = (3.0, 10.0, 30.0, 100.0)
-BASE, ROWS_A_SOURCE = 0.3, 200
+BASE, ROWS_PER_SOURCE = 0.3, 200
 UNEQUAL = (2_000, 20, 20, 20, 20)
 """Rows of sources whose sizes differ, at the same base and strengths; HDMCS() is the bar."""
 BATCH = 50
@@ -251,7 +251,7 @@ def covered_sources(key: NewSource, *, prior: cs.Gamma) -> Row:
         strength = key.strength or rng.gamma(prior.shape, 1 / prior.rate)
         base = BASE if key.strength else rng.uniform()
         shares = rng.beta(strength * base, strength * (1 - base), size=key.n_sources + 1)
-        table = data.source_rows(shares[:-1], ROWS_A_SOURCE, rng)
+        table = data.source_rows(shares[:-1], ROWS_PER_SOURCE, rng)
         low, high = _new_source(table)
         covered += low <= shares[-1] <= high
         width += high - low

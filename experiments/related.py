@@ -52,7 +52,7 @@ SPREADS = (3.0, 10.0)
 SIZES = (20, 100, 500)
 N_SOURCES, N_ROWS, N_VARIABLES, N_ARCS = 8, 50, 8, 10
 NEARLY_ALIKE = 100.0
-PAIRS_A_CELL = 6
+PAIRS_PER_CELL = 6
 """Runs with two variables are short: so many make a cell, 300 with 50 repeats."""
 
 Row = dict[str, Any]
@@ -154,7 +154,7 @@ def recovered(key: Recovery) -> list[Row]:
 def invented_arc(key: Pair) -> list[Row]:
     """For each score the share of some runs in which two independent variables are joined."""
     joined = dict.fromkeys(SCORES, 0)
-    for one in range(PAIRS_A_CELL):
+    for one in range(PAIRS_PER_CELL):
         rng = np.random.default_rng([2, key.repeat, one])
         table = _independent(2, 4, key.n_rows, key, rng)
         for name, score in SCORES.items():
@@ -163,7 +163,7 @@ def invented_arc(key: Pair) -> list[Row]:
                 for graph in (cs.DAG([("X0", "X1")]), cs.DAG(nodes=["X0", "X1"]))
             )
             joined[name] += arc > none
-    return [{"score": name, "invented": n / PAIRS_A_CELL} for name, n in joined.items()]
+    return [{"score": name, "invented": n / PAIRS_PER_CELL} for name, n in joined.items()]
 
 
 def invented_arcs(key: Eight) -> list[Row]:

@@ -83,7 +83,7 @@ ONE_LINE_METHODS = {
     "distributions/linear_gaussian.py": ("__repr__", "_repr_html_"),
     "distributions/logistic.py": ("__repr__", "_repr_html_"),
     "classify/results.py": ("__str__", "_repr_html_"),
-    "data/table.py": ("missing", "distinct", "describe", "to_frame", "_repr_html_"),
+    "data/table.py": ("missing", "notes", "distinct", "describe", "to_frame", "_repr_html_"),
     "dynamic/dynamic_network.py": (
         "n_parameters",
         "filter",

@@ -1,7 +1,7 @@
 """Public names, and heavy modules, that are loaded when they are first used.
 
 A stub beside a module (``scores.pyi`` beside ``scores.py``) lists the public names of the module
-and where each comes from. Type checkers read it, and so does :func:`attach`: each name is said
+and where each comes from. Type checkers read it, and so does :func:`attach`: each name is written
 once, and importing the module loads nothing else. :func:`later` stands for a library that few calls
 need and that takes long to load.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from consilience.data.table import Table
+from consilience.data.door import Rows
 from consilience.discovery import node_scores
 from consilience.errors import InputError
 from consilience.graph.arc_comparison import (
@@ -23,7 +23,7 @@ __all__ = ["compare_graphs"]
 
 
 def compare_graphs(
-    learned: DAG, other: DAG, *, table: Table | Engine | None = None, score: Score | None = None
+    learned: DAG, other: DAG, *, table: Rows | Engine | None = None, score: Score | None = None
 ) -> GraphComparison:
     """How far two graphs agree, and with rows, which of the differences gain or cost how much.
 
@@ -32,7 +32,7 @@ def compare_graphs(
     learned, other
         Two graphs over the same nodes. Precision and recall take the other one as the truth.
     table
-        Rows, as a table or an engine: both graphs are scored on them.
+        Rows, as a table, a frame, a path or an engine: both graphs are scored on them.
     score
         How; as :func:`learn` does if not given. It needs a table.
 
@@ -64,11 +64,12 @@ def compare_graphs(
     found = compare(learned, other)
     if table is None:
         return found
-    by_default = default_score(engine_of(table))
-    return replace(found, scores=_scores(found, table, by_default if score is None else score))
+    engine = engine_of(table)
+    by_default = default_score(engine)
+    return replace(found, scores=_scores(found, engine, by_default if score is None else score))
 
 
-def _scores(found: GraphComparison, rows: Table | Engine, score: Score) -> ScoreComparison:
+def _scores(found: GraphComparison, rows: Engine, score: Score) -> ScoreComparison:
     ours, theirs = (node_scores(dag, rows, score) for dag in (found.learned, found.other))
     families = [
         FamilyDifference(

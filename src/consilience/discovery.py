@@ -10,6 +10,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Bools, Seed
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.errors import GraphError, InputError, TooDearError
 from consilience.graph.dag import DAG
@@ -20,13 +21,17 @@ from consilience.incomplete.structural_em import StructuralEM, structural_em
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
-from consilience.statistics.gather import engine_of
+from consilience.statistics.gather import engine_of, notes_on
 from consilience.statistics.request import Engine
 from consilience.structure.columns import rows_used
 from consilience.structure.family_scores import family_scores
 from consilience.structure.scores.score import Score, check_score
 from consilience.structure.scores.source_scores import bounded
-from consilience.structure.searches.constraints import Constraints, without_logistic
+from consilience.structure.searches.constraints import (
+    Constraints,
+    without_arcs_into,
+    without_logistic,
+)
 from consilience.structure.searches.default_search import default_search
 from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.rows_task import Look, look_at, task_on
@@ -40,7 +45,7 @@ ENOUGH = 0.5
 
 
 def learn(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     *,
     score: Score | None = None,
     search: Search | None = None,
@@ -67,12 +72,21 @@ def learn(
     """
     wanted = {"require": require, "forbid": forbid, "tiers": tiers}
     return _search(
-        rows, score, search, gaps, wanted, seconds, seed, progress, memory_limit, logistic
+        rows,
+        score,
+        search,
+        gaps,
+        wanted=wanted,
+        seconds=seconds,
+        seed=seed,
+        progress=progress,
+        memory_limit=memory_limit,
+        logistic=logistic,
     ).dag
 
 
 def search(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     *,
     score: Score | None = None,
     search: Search | None = None,
@@ -95,7 +109,8 @@ def search(
     Parameters
     ----------
     rows
-        A table or an engine. Discrete variables have tables, continuous ones regressions, one for
+        A table or an engine; or a frame or path, which is read by the default rules. Discrete
+        variables have tables, continuous ones regressions, one for
         each joint state of their discrete parents.
     score
         How graphs are judged. If not given ``BIC()``, with several sources
@@ -128,12 +143,21 @@ def search(
     """
     wanted = {"require": require, "forbid": forbid, "tiers": tiers}
     return _search(
-        rows, score, search, gaps, wanted, seconds, seed, progress, memory_limit, logistic
+        rows,
+        score,
+        search,
+        gaps,
+        wanted=wanted,
+        seconds=seconds,
+        seed=seed,
+        progress=progress,
+        memory_limit=memory_limit,
+        logistic=logistic,
     )
 
 
 def score(
-    dag: DAG, rows: Table | Engine, score: Score, *, memory_limit: float = MEMORY_LIMIT
+    dag: DAG, rows: Rows | Engine, score: Score, *, memory_limit: float = MEMORY_LIMIT
 ) -> float:
     """Score of a graph on rows: the sum over its families; natural logarithm, higher is better.
 
@@ -148,7 +172,7 @@ def score(
 
 
 def node_scores(
-    dag: DAG, rows: Table | Engine, score: Score, *, memory_limit: float = MEMORY_LIMIT
+    dag: DAG, rows: Rows | Engine, score: Score, *, memory_limit: float = MEMORY_LIMIT
 ) -> dict[str, float]:
     """Score of each node's family; their sum is the score of the graph."""
     engine = engine_of(rows)
@@ -206,10 +230,11 @@ class _Question:
 
 
 def _search(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     score: Score | None,
     search: Search | None,
     gaps: StructuralEM | None,
+    *,
     wanted: dict[str, Iterable[Any]],
     seconds: float | None,
     seed: Seed,
@@ -228,6 +253,8 @@ def _search(
     names = sorted(engine.schema.variables)
     source = engine.schema.source
     constraints = Constraints.of(names, source=None if source is None else source.name, **wanted)
+    if isinstance(engine, Memory) and getattr(search, "takes_constraints", True):
+        constraints = without_arcs_into(constraints, engine.table.of_source)
     if not logistic:
         is_continuous = np.array([engine.schema[name].is_continuous for name in names], bool)
         constraints = without_logistic(constraints, is_continuous)
@@ -243,10 +270,13 @@ def _search(
     look = question.look(engine)
     missing = columns_with_gaps(look.counts, look.strata)
     if not missing:
-        return _over_all_rows(question, look, default_score(engine) if score is None else score)
-    by_tests = getattr(search, "by_tests", False)
-    method = method_for(engine, missing, score, gaps, logistic=logistic, by_tests=by_tests)
-    return _despite_gaps(question, look, method)
+        chosen = default_score(engine) if score is None else score
+        found = _over_all_rows(question, look, chosen)
+    else:
+        by_tests = getattr(search, "by_tests", False)
+        method = method_for(engine, missing, score, gaps, logistic=logistic, by_tests=by_tests)
+        found = _despite_gaps(question, look, method)
+    return replace(found, notes=(*found.notes, *notes_on(engine, names)))
 
 
 def _over_all_rows(question: _Question, look: Look, score: Score) -> SearchResult:
@@ -296,8 +326,8 @@ def _completing(
 ) -> SearchResult:
     """Structural EM; a search that has a start begins there, later at the current graph."""
     search: Any = question.search or HillClimb(restarts=RESTARTS)
-    is_climb = hasattr(search, "start")
-    start = choice.start if choice.start is not None else getattr(search, "start", None)
+    is_climb = bool(getattr(search, "has_start", False))
+    start = search.start if is_climb and choice.start is None else choice.start
 
     def find(completed: Memory, dag: DAG) -> SearchResult:
         begun: Search = replace(search, start=dag) if is_climb else search

@@ -143,9 +143,9 @@ def fuse(
         if order is None
         else _choice("order", order, "arrange", "cs.fusion.StrongestFirst()")
     )
-    level, rule, told = _threshold(threshold, counted, arranged, voters, source)
+    level, rule, remarks = _threshold(threshold, counted, arranged, voters, source=source)
     dag, decisions = choose(counted, level, arranged)
-    network, more = _parameters(parameters, dag, voters, shares, source)
+    network, more = _parameters(parameters, dag, voters, shares, source=source)
     return Fusion(
         dag,
         network,
@@ -155,7 +155,7 @@ def fuse(
         decisions,
         {voter.name: voter.dag for voter in voters},
         shares,
-        (*notes, *told, *more),
+        (*notes, *remarks, *more),
     )
 
 
@@ -288,6 +288,7 @@ def _threshold(
     votes: Votes,
     order: Order,
     voters: Sequence[Voter],
+    *,
     source: str,
 ) -> tuple[float, str, list[str]]:
     """The threshold, how it was chosen in words, and notes about that."""
@@ -327,6 +328,7 @@ def _parameters(
     dag: DAG,
     voters: Sequence[Voter],
     weights: Mapping[str, float],
+    *,
     source: str,
 ) -> tuple[Network | None, list[str]]:
     bare = [voter.name for voter in voters if voter.table is None and voter.network is None]

@@ -2,10 +2,10 @@ r"""The verb :func:`fit`: check the input, choose, dispatch.
 
 Each family is fitted by its kind: a discrete child with discrete parents from counts, a continuous
 child from centred moments, a discrete child with continuous parents (a logistic node) by Newton's
-method on an engine. What several sources make of the network is told in ``parameters/fitting.py``.
+method on an engine. ``parameters/fitting.py`` explains what several sources make of the network.
 
-Rows with gaps are all used: without anything said, by EM. Only families of logistic nodes, and rows
-that are not in memory, must be told to leave them out.
+Rows with gaps are all used, by default by EM. Only families of logistic nodes, and rows
+that are not in memory, need ``AvailableCases()``, which leaves them out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from consilience import _check
 from consilience._typing import Seed
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
@@ -27,7 +28,7 @@ from consilience.parameters.estimator import Estimator, LogisticEstimator, Regre
 from consilience.parameters.fit_record import ROUNDING, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.statistics.counts import MEMORY_LIMIT
-from consilience.statistics.engines.memory import Memory
+from consilience.statistics.gather import held_rows
 from consilience.statistics.request import Engine
 
 __all__ = ["AvailableCases", "Gaps", "fit"]
@@ -49,7 +50,7 @@ Gaps: TypeAlias = EM | VariationalBayes | AvailableCases
 
 def fit(
     dag: DAG,
-    rows: Table | Engine,
+    rows: Rows | Engine,
     estimator: Estimator | Regressor | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -61,8 +62,8 @@ def fit(
 ) -> Network:
     """The network with this graph whose local distributions are estimated from the rows.
 
-    If nothing is missing, the statistics of the families say all. Rows with gaps are used by EM if
-    nothing else is said; the record says what was done, how many rows are complete for each family
+    If nothing is missing, the statistics of the families say all. Rows with gaps are used by EM
+    by default; the record says what was done, how many rows are complete for each family
     and how many are not, and how many parent states have too few rows of their own (in each
     source, where the sources are kept apart).
 
@@ -72,7 +73,7 @@ def fit(
         The graph; its nodes are variables of the table, and the source if the graph is to say what
         depends on it.
     rows
-        A table or an engine.
+        A table or an engine; or a frame or path, which is read by the default rules.
     estimator
         How counts become tables; by default ``HDC()``, which ties parent states and sources as
         closely as the rows say. It serves continuous children too if it can, as ``MLE()`` does. A
@@ -115,10 +116,18 @@ def fit(
             f"cs.AvailableCases(), got {gaps!r}.",
             parameter="gaps",
         )
-    if isinstance(rows, Memory):
-        rows = rows.table
+    rows = held_rows(rows)
     if hidden:
-        return _filled(dag, rows, estimator, gaussian, gaps, hidden, seed, memory_limit)
+        return _filled(
+            dag,
+            rows,
+            estimator,
+            gaussian,
+            gaps=gaps,
+            hidden=hidden,
+            seed=seed,
+            memory_limit=memory_limit,
+        )
     task = fit_task(
         dag, rows, estimator, gaussian=gaussian, logistic=logistic, memory_limit=memory_limit
     )
@@ -127,7 +136,16 @@ def fit(
         return task.network(seen)
     table = _fillable(task, rows)
     if isinstance(gaps, VariationalBayes):
-        return _filled(dag, table, estimator, gaussian, gaps, {}, seed, memory_limit)
+        return _filled(
+            dag,
+            table,
+            estimator,
+            gaussian,
+            gaps=gaps,
+            hidden={},
+            seed=seed,
+            memory_limit=memory_limit,
+        )
     return climb_rows(task, table, seen, gaps or EM(), seed=seed).network
 
 
@@ -136,6 +154,7 @@ def _filled(
     rows: Table | Engine,
     estimator: Estimator | Regressor | None,
     gaussian: Regressor | None,
+    *,
     gaps: Gaps | None,
     hidden: Hidden,
     seed: Seed,

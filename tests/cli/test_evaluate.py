@@ -117,14 +117,14 @@ def test_without_matplotlib_the_numbers_are_written_and_a_note_says_why(
 
 
 def test_an_interrupt_shows_what_is_finished_and_says_how_to_go_on(rows, tmp_path, monkeypatch):
-    real = cross._told
+    real = cross._in_words
 
     def interrupt(cell):
         if cell.split == "fold 2":
             raise KeyboardInterrupt
         return real(cell)
 
-    monkeypatch.setattr(cross, "_told", interrupt)
+    monkeypatch.setattr(cross, "_in_words", interrupt)
     result = run(*evaluate(rows, *FEW, "--folds", 2, "-o", tmp_path / "out"))
     assert result.exit_code == 130
     assert "interrupted after 5 of 8 cells" in result.stdout

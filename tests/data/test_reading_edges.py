@@ -170,7 +170,7 @@ def test_nothing_cannot_be_declared_a_state(nothing):
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "net.json.gz", "net.bif.gz"])
 def test_a_file_that_unfolds_beyond_measure_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("consilience.data.paths.UNPACKED_LIMIT", 2**22)
+    monkeypatch.setattr("consilience.data.text_content.UNPACKED_LIMIT", 2**22)
     monkeypatch.setattr("consilience.files.registry.TEXT_LIMIT", 2**22)
     path = tmp_path / name
     with gzip.open(path, "wb") as stream:

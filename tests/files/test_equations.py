@@ -33,7 +33,7 @@ def test_an_equation_comes_back_with_all_digits(numbers: list[float]) -> None:
     local = LinearGaussian(
         EFFECT, (AGE, DRUG, SEX, DOSE), values[..., 0], values[..., 1:3], np.abs(values[..., 3])
     )
-    again = read_equation(equation_of(local), EFFECT, local.given, "net.xdsl", 1)
+    again = read_equation(equation_of(local), EFFECT, local.given, "net.xdsl", line=1)
     assert again.parameters.tolist() == local.parameters.tolist()
     assert again.parents == local.parents
 
@@ -48,7 +48,7 @@ def test_an_equation_comes_back_with_all_digits(numbers: list[float]) -> None:
     ],
 )
 def test_linear_formulas_are_read_however_they_are_written(text: str, wanted: list[float]) -> None:
-    local = read_equation(text, EFFECT, (AGE,), "net.xdsl", 1)
+    local = read_equation(text, EFFECT, (AGE,), "net.xdsl", line=1)
     assert local.parameters.tolist() == wanted
 
 
@@ -68,7 +68,7 @@ def test_linear_formulas_are_read_however_they_are_written(text: str, wanted: li
 )
 def test_what_is_not_linear_is_named(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=f"^net.xdsl, line 7: in an equation, .*{message}"):
-        read_equation(text, EFFECT, (AGE, DRUG), "net.xdsl", 7)
+        read_equation(text, EFFECT, (AGE, DRUG), "net.xdsl", line=7)
 
 
 def mixed() -> Network:

@@ -248,8 +248,8 @@ def test_bad_input_is_named():
         cs.gaps.augment(cs.DAG([("a", "c")]), rows)
     with pytest.raises(InputError, match="must be a DAG"):
         cs.gaps.augment("[a]", rows)  # type: ignore[arg-type]
-    for what in ({}, "x", rows.to_frame(), None):
-        with pytest.raises(InputError, match=f"rows must be a Table, got a {type(what).__name__}"):
+    for what in ("x", 3, None):
+        with pytest.raises(InputError, match="cannot be read"):
             cs.gaps.augment(ARC, what)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="draws must be a whole number of at least 4"):
         cs.gaps.augment(ARC, rows, draws=3)

@@ -126,8 +126,8 @@ def test_what_cannot_be_imputed_is_refused():
     _, cut = rows(5)
     with pytest.raises(InputError, match="must be a Network"):
         cs.impute(DAG, cut)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="must be a Table"):
-        cs.impute(NET, {})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="cannot be read"):
+        cs.impute(NET, 3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="draws must be a whole number of at least 1"):
         cs.impute(NET, cut, draws=0)
     with pytest.raises(InputError, match="no column of the table"):

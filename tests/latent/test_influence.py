@@ -6,7 +6,6 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from influence_truths import GROUPS, influence_truth, rows_of, with_gaps
 
@@ -321,14 +320,11 @@ def test_em_that_did_not_converge_is_told(arcs, which):
     assert any(re.search(which, note) for note in found.network.record.notes)
 
 
-@pytest.mark.parametrize("rows", ["x", pd.DataFrame({"A0": ["a", "b"]})], ids=["text", "frame"])
+@pytest.mark.parametrize("rows", ["x", None], ids=["text", "none"])
 def test_rows_that_are_no_table_are_refused(rows):
     for learn in (cs.influence, partial(cs.latent.influence_network, cs.DAG(nodes=["A"]))):
-        with pytest.raises(
-            InputError, match=r"table must be a Table, which cs\.read.*got"
-        ) as caught:
+        with pytest.raises(InputError, match="cannot be read"):
             learn(rows, {"A": ["A0"]})
-        assert caught.value.culprits["parameter"] == "table"
 
 
 @pytest.mark.parametrize("dag", [[("A", "B")], "A", None], ids=["arcs", "text", "none"])

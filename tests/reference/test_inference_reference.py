@@ -16,7 +16,7 @@ import consilience as cs
 
 pytestmark = pytest.mark.data
 
-HALF_A_DIGIT = 5e-8
+HALF_PER_DIGIT = 5e-8
 MOST_QUERIES = 30
 
 NETWORKS = (
@@ -63,7 +63,7 @@ def test_known_posteriors(data_dir, file, event, given, probability):
         net.marginals(given=given)[name][state],
         net.probability(event, given=given),
     )
-    assert answers == pytest.approx((probability,) * 3, abs=HALF_A_DIGIT)
+    assert answers == pytest.approx((probability,) * 3, abs=HALF_PER_DIGIT)
 
 
 def test_the_known_explanation_of_asia(data_dir):

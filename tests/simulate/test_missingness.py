@@ -174,8 +174,8 @@ def test_bad_requests_name_the_culprit():
         cs.simulate.with_gaps(ROWS, cs.simulate.MAR(0.1, causes=["a"], columns=["a", "b"]))
     with pytest.raises(InputError, match="mechanism must be"):
         cs.simulate.with_gaps(ROWS, "MCAR")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="must be a Table"):
-        cs.simulate.with_gaps({}, cs.simulate.MCAR(0.1))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="data of type int cannot be read"):
+        cs.simulate.with_gaps(3, cs.simulate.MCAR(0.1))  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="no node M_x"):
         cs.simulate.with_gaps(ROWS, NET)
     cut = cs.simulate.with_gaps(ROWS, cs.simulate.MCAR(0.5, columns=["a"]), seed=1)

@@ -39,7 +39,7 @@ def test_bitmaps_bundles_increments_and_sorting_agree(data, table):
         patch.setattr(joints.Joints, "_bundling_pays", lambda *_: True)
         answers.append(count(plain, asked))
         patch.undo()
-        patch.setattr(joints, "NS_A_WORD", 1e9)
+        patch.setattr(joints, "NS_PER_WORD", 1e9)
         answers.append(count(plain, asked))
         patch.setattr(memory, "SMALL_TABLE", 0)
         patch.setattr(Memory, "_is_mostly_empty", lambda self, names: len(names) > 1)

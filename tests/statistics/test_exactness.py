@@ -106,8 +106,8 @@ def test_parents_given_as_text_are_refused():
 
 
 def test_rows_that_are_no_table_are_refused_with_what_to_do():
-    with pytest.raises(InputError, match=r"Table or an engine, got a dict\. Read it first"):
-        cs.fit(cs.DAG(nodes=["a"]), {"a": ["x"]})
+    with pytest.raises(InputError, match=r"data of type int cannot be read\. Accepted: a path"):
+        cs.fit(cs.DAG(nodes=["a"]), 3)
     table = make_table([2], np.array([[0]]))
     with pytest.raises(InputError, match="dag must be a DAG, got a str"):
         cs.fit("[a]", table)

@@ -64,8 +64,8 @@ def test_any_increasing_sets_may_be_asked_for():
 def test_small_batches_give_the_same_tables(monkeypatch):
     joint = joint_of_many()
     everything = flat(joint, range(256))
-    monkeypatch.setattr(marginals, "CELLS_A_BATCH", 1)
-    monkeypatch.setattr(marginals, "FAMILIES_A_BATCH", 50)
+    monkeypatch.setattr(marginals, "CELLS_PER_BATCH", 1)
+    monkeypatch.setattr(marginals, "FAMILIES_PER_BATCH", 50)
     assert flat(joint, range(256)) == everything
 
 

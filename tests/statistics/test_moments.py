@@ -77,7 +77,7 @@ def test_large_means_keep_the_digits_of_the_variance():
 
 
 def test_the_answer_has_the_same_bits_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(centered, "ROWS_A_BLOCK", 100)
+    monkeypatch.setattr(centered, "ROWS_PER_BLOCK", 100)
     table = cs.read({"x": np.random.default_rng(0).normal(size=1234)}, continuous=["x"])
     answers = [cs.moments(Memory(table, threads=n), ["x"]).scatter for n in (1, 2, 3)]
     assert answers[0] == answers[1] == answers[2]
@@ -85,8 +85,8 @@ def test_the_answer_has_the_same_bits_for_any_number_of_threads(monkeypatch):
 
 @pytest.mark.parametrize("few", [0, 16], ids=["sorted", "row by row"])
 def test_moments_by_several_sets_have_the_bits_of_each_set_alone(monkeypatch, few):
-    monkeypatch.setattr(centered, "ROWS_A_BLOCK", 100)
-    monkeypatch.setattr(centered, "ROWS_A_GROUP", 20)
+    monkeypatch.setattr(centered, "ROWS_PER_BLOCK", 100)
+    monkeypatch.setattr(centered, "ROWS_PER_GROUP", 20)
     monkeypatch.setattr(centered, "FEW", few)
     rng = np.random.default_rng(0)
     columns = {"x": rng.normal(size=500), "y": rng.normal(size=500)}

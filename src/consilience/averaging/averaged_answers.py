@@ -24,6 +24,7 @@ from scipy.special import logsumexp
 from consilience import _check
 from consilience._typing import Floats
 from consilience.averaging.graph_belief import GraphBelief
+from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.distributions.categorical import Categorical
@@ -94,7 +95,7 @@ def query(
 
 
 def posteriors(
-    belief: GraphBelief, rows: Table, target: str, *, estimator: Estimator | None = None
+    belief: GraphBelief, rows: Rows, target: str, *, estimator: Estimator | None = None
 ) -> Floats:
     """Posterior of the target for each row, shape (rows, states); mean and sd if continuous.
 
@@ -103,6 +104,7 @@ def posteriors(
     """
     nets = networks(belief, estimator)
     _check.known("node", [target], nets[0][0].distributions)
+    rows = as_rows_of(nets[0][0].variables, nets[0][0].source, rows)
     variable = nets[0][0].variables[target]
     if variable.is_continuous:
         return _moments(nets, _with_column(rows, variable, np.nan), target)
@@ -118,10 +120,12 @@ def posteriors(
 
 
 def log_likelihood(
-    belief: GraphBelief, rows: Table, *, estimator: Estimator | None = None
+    belief: GraphBelief, rows: Rows, *, estimator: Estimator | None = None
 ) -> Floats:
     """Log probability of each row, as one new case; missing values are summed out."""
-    return np.asarray(logsumexp(_log_joint(networks(belief, estimator), rows), axis=0))
+    nets = networks(belief, estimator)
+    rows = as_rows_of(nets[0][0].variables, nets[0][0].source, rows)
+    return np.asarray(logsumexp(_log_joint(nets, rows), axis=0))
 
 
 def matching_estimator(score: Score) -> Estimator | None:

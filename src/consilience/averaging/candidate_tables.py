@@ -112,7 +112,7 @@ def tables_of(
         if old is not None and old.candidates[x] == mine and old.one.shape[1] == size:
             one[x], one_more[x] = old.one[x], old.one_more[x]
             continue
-        _fill(task, scores, x, mine, one[x], one_more[x])
+        _fill(task, scores, x, mine, one=one[x], one_more=one_more[x])
         beat(task.clock, (x + 1) / p, lambda: "scoring sets of candidates")
     sums, sums_more = one.copy(), np.ascontiguousarray(one_more.transpose(0, 2, 1))
     for x in range(p):
@@ -129,6 +129,7 @@ def _fill(
     scores: LocalScores,
     child: int,
     mine: tuple[int, ...],
+    *,
     one: Floats,
     one_more: Floats,
 ) -> None:

@@ -12,6 +12,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.averaging.arc_beliefs import ArcBeliefs
 from consilience.averaging.graph_chains import GraphChains
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
@@ -121,13 +122,13 @@ class GraphBelief:
 
         return query(self, names, given, estimator=estimator)
 
-    def posteriors(self, rows: Table, target: str, *, estimator: Estimator | None = None) -> Floats:
+    def posteriors(self, rows: Rows, target: str, *, estimator: Estimator | None = None) -> Floats:
         """Probability of each state of the target for each row, shape (rows, states)."""
         from consilience.averaging.averaged_answers import posteriors
 
         return posteriors(self, rows, target, estimator=estimator)
 
-    def log_likelihood(self, rows: Table, *, estimator: Estimator | None = None) -> Floats:
+    def log_likelihood(self, rows: Rows, *, estimator: Estimator | None = None) -> Floats:
         """Log probability of each row, averaged over graphs and parameters."""
         from consilience.averaging.averaged_answers import log_likelihood
 

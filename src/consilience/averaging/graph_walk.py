@@ -110,7 +110,7 @@ def walked(asked: Asked, plan: Plan, walk: Walk) -> Found:
     task = asked.task()
     scores = task.local_scores(plan.max_parents)
     rngs = _check.generator(plan.seed).spawn(plan.chains + 1)
-    tables = _settled(task, scores, plan, walk, rngs[-1])
+    tables = _settled(task, scores, plan, walk, rng=rngs[-1])
     runs = []
     for k, rng in enumerate(rngs[:-1]):
         runner = _Runner(task, tables, walk, rng)
@@ -142,7 +142,7 @@ def _verdict(chains: GraphChains) -> str:
 
 
 def _settled(
-    task: Task, scores: LocalScores, plan: Plan, walk: Walk, rng: np.random.Generator
+    task: Task, scores: LocalScores, plan: Plan, walk: Walk, *, rng: np.random.Generator
 ) -> Tables:
     """The tables for candidates among which hardly any arc is missed."""
     chosen = choose_candidates(task, scores, plan.candidates, plan.max_parents)

@@ -85,7 +85,7 @@ def draws_in_layers(weights: Floats, within: Floats, above: Floats) -> Draw:
     @lru_cache(maxsize=max(2, NUMBERS_KEPT >> p))
     def layers(placed: int, before: int) -> tuple[list[int], Floats]:
         rest = list(bits(~placed & (1 << p) - 1))
-        return rest, np.cumsum(_layer_weights(within, above, placed, before, rest))
+        return rest, np.cumsum(_layer_weights(within, above, placed, before, rest=rest))
 
     def draw(rng: np.random.Generator) -> list[int]:
         parents, placed, before = [0] * p, 0, -1
@@ -102,7 +102,7 @@ def draws_in_layers(weights: Floats, within: Floats, above: Floats) -> Draw:
 
 
 def _layer_weights(
-    within: Floats, above: Floats, placed: int, before: int, rest: Sequence[int]
+    within: Floats, above: Floats, placed: int, before: int, *, rest: Sequence[int]
 ) -> Floats:
     """Of each set of the rest, how likely it is the next layer; ``before`` is -1 for the first."""
     own = np.array([within[x, place_of(placed, x)] for x in rest])

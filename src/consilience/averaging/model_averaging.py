@@ -14,11 +14,11 @@ from consilience.averaging.graph_belief import GraphBelief
 from consilience.averaging.lattice_sums import OrderModular, UniformGraphs
 from consilience.averaging.partition_mcmc import PartitionMCMC
 from consilience.averaging.subsets import Subsets
-from consilience.data.table import Table
+from consilience.data.door import Rows
 from consilience.errors import InputError, TooDearError
 from consilience.graph.names import Arc
 from consilience.statistics.counts import MEMORY_LIMIT
-from consilience.statistics.gather import engine_of
+from consilience.statistics.gather import engine_of, held_rows
 from consilience.statistics.request import Engine
 from consilience.structure.scores.bayesian import BDeu
 from consilience.structure.scores.bge import BGe
@@ -32,7 +32,7 @@ __all__ = ["average"]
 
 
 def average(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     *,
     score: Score | None = None,
     by: Way | None = None,
@@ -97,8 +97,10 @@ def average(
         is_continuous = np.array([engine.schema[name].is_continuous for name in names], bool)
         constraints = without_logistic(constraints, is_continuous)
     clock = Clock(None, progress)
-    asked = Asked(rows, engine, chosen, constraints, wanted, clock, memory_limit, logistic)
-    return _told(asked, way, *_believed(asked, way))
+    asked = Asked(
+        held_rows(engine), engine, chosen, constraints, wanted, clock, memory_limit, logistic
+    )
+    return _belief(asked, way, *_believed(asked, way))
 
 
 def _believed(asked: Asked, way: Way) -> tuple[Found, Score]:
@@ -114,7 +116,7 @@ def _believed(asked: Asked, way: Way) -> tuple[Found, Score]:
         return replace(found, notes=(note, *found.notes)), other
 
 
-def _told(asked: Asked, way: Way, found: Found, score: Score) -> GraphBelief:
+def _belief(asked: Asked, way: Way, found: Found, score: Score) -> GraphBelief:
     nodes = tuple(asked.engine.schema.variables)
     return GraphBelief(
         ArcBeliefs(asked.constraints.names, found.arcs).in_order(nodes),

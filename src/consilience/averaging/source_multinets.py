@@ -33,6 +33,7 @@ from consilience.averaging.arc_beliefs import ArcBeliefs
 from consilience.averaging.lattice_draws import set_at
 from consilience.averaging.lattice_sums import OrderModular
 from consilience.averaging.subsets import set_weights
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.kernels.averages import orders_from_below, orders_to_the_top
@@ -156,7 +157,7 @@ class Multinets:
 
 
 def multinets(
-    rows: Table,
+    rows: Rows,
     *,
     score: Score | None = None,
     rates: Sequence[float] = RATES,
@@ -193,6 +194,7 @@ def multinets(
     [('bonn', 'x', 'y')]
     """
     judge = BDeu(ess=1.0) if score is None else score
+    rows = as_table(rows)
     _check_input(rows, judge, rates)
     names = tuple(sorted(rows.variables))
     sources = _with_rows(rows)
@@ -212,7 +214,7 @@ def multinets(
 
     each = np.stack([weights(part) for part in sources.values()], axis=1)
     pooled = weights(rows.pooled())
-    return _compared(names, tuple(rows.variables), tuple(sources), each, pooled, rates)
+    return _compared(names, tuple(rows.variables), tuple(sources), each, pooled=pooled, rates=rates)
 
 
 def _with_rows(rows: Table) -> dict[str, Table]:
@@ -256,6 +258,7 @@ def _compared(
     nodes: tuple[str, ...],
     sources: tuple[str, ...],
     each: Floats,
+    *,
     pooled: Floats,
     rates: Sequence[float],
 ) -> Multinets:

@@ -22,6 +22,7 @@ from consilience.causal.couplings import Mechanism
 from consilience.causal.fair_predictors import only_columns
 from consilience.causal.group_measures import Gaps, Group, Mask, gaps_of, groups_of
 from consilience.causal.worlds import CounterfactualFairness, audit
+from consilience.data.door import Rows, as_rows_of, as_table
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.network.network import Network
@@ -86,7 +87,7 @@ class FairnessReport:
 
 def fairness(
     predictor: Predictor,
-    table: Table,
+    table: Rows,
     *,
     protected: str,
     target: str,
@@ -123,6 +124,11 @@ def fairness(
         Of the intervals.
     """
     rng = _check.generator(seed)
+    table = (
+        as_rows_of(predictor.variables, predictor.source, table)
+        if isinstance(predictor, Network)
+        else as_table(table)
+    )
     _check.known(
         "variable",
         [protected, target],
@@ -141,7 +147,17 @@ def fairness(
         by_source = task.by_source(level, rng)
         notes += whole.gaps.notes
     models = [] if model is None else [model] if isinstance(model, Network) else list(model)
-    checks = _checks(predictor, predict, table, models, protected, target, mechanism, eps, seed)
+    checks = _checks(
+        predictor,
+        predict,
+        table,
+        models,
+        protected=protected,
+        target=target,
+        mechanism=mechanism,
+        eps=eps,
+        seed=seed,
+    )
     worst = max(checks, key=lambda one: float(one.curve.mean.sum()), default=None)
     return FairnessReport(
         groups,
@@ -160,6 +176,7 @@ def _checks(
     predict: Callable[[Table], Floats] | None,
     table: Table,
     models: Sequence[Network],
+    *,
     protected: str,
     target: str,
     mechanism: Mechanism | None,

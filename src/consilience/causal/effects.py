@@ -29,6 +29,7 @@ from consilience.causal.expression import Conditional, product, total
 from consilience.causal.family_tables import drawn_tables
 from consilience.causal.response import bounds_of
 from consilience.causal.values import DRAW, Value, value_of
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.errors import InputError
@@ -41,7 +42,7 @@ from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.parameters.estimator import Estimator
 from consilience.parameters.uncertainty import draws as draw_networks
 from consilience.statistics.family import Family
-from consilience.statistics.gather import engine_of
+from consilience.statistics.gather import engine_of, held_rows
 from consilience.statistics.request import Engine
 
 __all__ = ["Effect", "effect", "intervention_targets"]
@@ -118,7 +119,7 @@ def effect(
     against: Mapping[str, Any] | None = None,
     state: Any = None,
     given: Mapping[str, Any] | None = None,
-    table: Table | Engine | None = None,
+    table: Rows | Engine | None = None,
     estimator: Estimator | None = None,
     level: float = 0.95,
     draws: int = DRAWS,
@@ -162,9 +163,10 @@ def effect(
     question = _Question(y, do, against, state, given or {}, level, draws)
     question.check()
     rng = _check.generator(seed)
+    table = None if table is None else held_rows(table)
     if to is not None or experiments is not None:
-        found = _moved(model, question, table, to, experiments)
-        return _of_formula(found, table, question, estimator, rng)
+        found = _moved(model, question, table, to, experiments=experiments)
+        return _of_formula(found, table, question, estimator, rng=rng)
     if isinstance(model, Network):
         return _of_network(model, question, rng, ())
     if table is None:
@@ -174,7 +176,7 @@ def effect(
     if isinstance(model, ADMG):
         inside = [name for name in question.given if name in model.nodes]
         found = identify(model, y, do=list(do), given=inside)
-        return _of_formula(found, table, question, estimator, rng)
+        return _of_formula(found, table, question, estimator, rng=rng)
     if isinstance(model, CPDAG):
         return _of_class(model, table, question, estimator)
     raise InputError(
@@ -419,6 +421,7 @@ def _moved(
     question: _Question,
     table: Table | Engine | None,
     to: str | None,
+    *,
     experiments: Mapping[str, Sequence[str]] | None,
 ) -> Estimand:
     """The estimand of the effect in another source."""
@@ -446,6 +449,7 @@ def _of_formula(
     table: Any,
     question: _Question,
     estimator: Estimator | None,
+    *,
     rng: np.random.Generator,
 ) -> Effect:
     """From the counts of the families of the estimand; by bounds where there is none."""
@@ -459,7 +463,7 @@ def _of_formula(
     spread = None
     if all(local.posterior is not None for local in tables.local.values()):
         drawn = tables.draws(question.draws, rng, source)
-        spread = _formula_levels(found, drawn, tables, question, DRAW)
+        spread = _formula_levels(found, drawn, tables, question, first=DRAW)
     return Effect(
         question.text(),
         float(value),
@@ -475,6 +479,7 @@ def _formula_levels(
     tables: Mapping[Family, Value],
     about: Any,
     question: _Question,
+    *,
     first: str | None = None,
 ) -> Any:
     """The effect by the formula, on the tables or on each draw of them."""
@@ -526,7 +531,7 @@ def _of_class(
     values: dict[float, int | None] = {}
     for one in parent_sets(graph, x):
         value = (
-            _adjusted(one.parents, x, table, question, estimator)
+            _adjusted(one.parents, x, table, question, estimator=estimator)
             if one.is_cause(x, question.y)
             else 0.0
         )
@@ -549,6 +554,7 @@ def _adjusted(
     x: str,
     table: Table | Engine,
     question: _Question,
+    *,
     estimator: Estimator | None,
 ) -> float:
     """The effect of x on y adjusted for the parents of x."""

@@ -298,7 +298,7 @@ def identify(
     _check_sets(whole, sets)
     question = (tuple(sets["y"]), tuple(sets["do"]), tuple(sets["given"]))
     if to is not None or experiments is not None:
-        return _moved(whole, question, source, to, experiments or {})
+        return _moved(whole, question, source, to, experiments=experiments or {})
     found = conditional_effect(whole, sets["y"], sets["do"], sets["given"])
     if isinstance(found, Hedge):
         return Estimand(whole, *question, None, found)
@@ -311,6 +311,7 @@ def _moved(
     question: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
     source: str | None,
     to: str | None,
+    *,
     experiments: Mapping[str, Iterable[str]],
 ) -> Estimand:
     """The estimand of an effect in another source."""

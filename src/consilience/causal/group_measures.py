@@ -82,14 +82,14 @@ def groups_of(
 ) -> dict[str, Group]:
     """The measures of each group; ``groups`` has the rows of each as a mask."""
     return {
-        name: _group(rows, selected, truth, scores, weights)
+        name: _group(rows, selected, truth, scores, weights=weights)
         for name, rows in groups.items()
         if weights[rows].sum() > 0
     }
 
 
 def _group(
-    rows: Mask, selected: Mask, truth: Mask, scores: Floats | None, weights: Floats
+    rows: Mask, selected: Mask, truth: Mask, scores: Floats | None, *, weights: Floats
 ) -> Group:
     weight = weights * rows
     total, positive = weight.sum(), (weight * truth).sum()

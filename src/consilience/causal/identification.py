@@ -144,7 +144,7 @@ def _district(
     graph: ADMG, order: Sequence[str], district: frozenset[str], pieces: Sequence[frozenset[str]]
 ) -> District:
     whole = product(_pillowed(graph, order, district))
-    parts = [_reduced(graph, order, piece, district, whole) for piece in pieces]
+    parts = [_reduced(graph, order, piece, district, known=whole) for piece in pieces]
     hedge = next((part for part in parts if isinstance(part, Hedge)), None)
     known = [part for part in parts if not isinstance(part, Hedge)]
     kept = frozenset().union(*pieces)
@@ -180,7 +180,7 @@ def effect_of_piece(graph: ADMG, piece: frozenset[str], source: str) -> Expressi
         for i, node in enumerate(order)
         if node in whole
     ]
-    return _reduced(graph, order, piece, whole, product(families))
+    return _reduced(graph, order, piece, whole, known=product(families))
 
 
 def _exchanged(
@@ -221,6 +221,7 @@ def _reduced(
     order: Sequence[str],
     inner: frozenset[str],
     outer: frozenset[str],
+    *,
     known: Expression,
 ) -> Expression | Hedge:
     """Q[inner] from Q[outer]."""

@@ -31,6 +31,7 @@ from typing import Any
 
 from consilience import _check
 from consilience.causal.effects import effect
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.errors import InputError, ModelError
 from consilience.graph.admg import ADMG
@@ -39,7 +40,7 @@ from consilience.learning import fit
 from consilience.network.network import Network
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.statistics.family import Family
-from consilience.statistics.gather import count
+from consilience.statistics.gather import count, held_rows
 from consilience.statistics.request import Engine
 
 __all__ = ["Causation", "causation"]
@@ -82,7 +83,7 @@ def causation(
     cause: Mapping[str, Any],
     against: Mapping[str, Any],
     effect: Mapping[str, Any],
-    table: Table | Engine | None = None,
+    table: Rows | Engine | None = None,
     experiment: Mapping[Any, float] | None = None,
 ) -> Causation:
     """Bounds of necessity and sufficiency of a cause for an effect.
@@ -112,8 +113,11 @@ def causation(
     [(x, yes)], [(x_again, no)], [(y, state)] = cause.items(), against.items(), effect.items()
     if x != x_again:
         raise InputError("cause and against must name the same variable.", parameter="against")
-    seen = _seen(model, table, x, (yes, no), y, state)
-    ends = _experiments(model, table, x, (yes, no), y, state, experiment, seen)
+    table = None if table is None else held_rows(table)
+    seen = _seen(model, table, x, (yes, no), y=y, state=state)
+    ends = _experiments(
+        model, table, x, (yes, no), y=y, state=state, experiment=experiment, seen=seen
+    )
     notes = ("The rows and the experiment are about one population.",)
     return _bounds(seen, ends, notes)
 
@@ -134,7 +138,7 @@ class _Seen:
 
 
 def _seen(
-    model: Any, table: Table | Engine | None, x: str, causes: tuple[Any, Any], y: str, state: Any
+    model: Any, table: Table | Engine | None, x: str, causes: tuple[Any, Any], *, y: str, state: Any
 ) -> _Seen:
     if table is not None:
         [counts] = count(table, [Family(y, (x,))])
@@ -159,6 +163,7 @@ def _experiments(
     table: Table | Engine | None,
     x: str,
     causes: tuple[Any, Any],
+    *,
     y: str,
     state: Any,
     experiment: Mapping[Any, float] | None,

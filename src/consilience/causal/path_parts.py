@@ -104,7 +104,7 @@ def path_effects(
             raise GraphError(f"there is no arc {arc[0]!r} -> {arc[1]!r}.", arc=arc)
 
     def level(value: Any, kept: Iterable[Arc], other: Any) -> float:
-        return _level(_split(net, y, a, value, other, set(kept)), y, state)
+        return _level(_split(net, y, a, value, other=other, arcs=set(kept)), y, state)
 
     rest = [arc for arc in net.dag.arcs if arc != (a, y)]
     base = level(low, (), low)
@@ -120,10 +120,10 @@ def path_effects(
     )
 
 
-def _split(net: Network, y: str, a: str, value: Any, other: Any, arcs: set[Arc]) -> Network:
+def _split(net: Network, y: str, a: str, value: Any, *, other: Any, arcs: set[Arc]) -> Network:
     """The network in which a has a value along some arcs and another along all others."""
     active = _active(net.dag, y, a, arcs)
-    _refuse_witness(net.dag, y, a, arcs, active)
+    _refuse_witness(net.dag, y, a, arcs, active=active)
     names = {name: replace(net.variables[name], name=name + PLUS) for name in active}
     world = intervene(net, {a: other})
     high = intervene(net, {a: value})[a]
@@ -146,7 +146,7 @@ def _active(dag: DAG, y: str, a: str, arcs: set[Arc]) -> set[str]:
     return (down & up) | {a}
 
 
-def _refuse_witness(dag: DAG, y: str, a: str, arcs: set[Arc], active: set[str]) -> None:
+def _refuse_witness(dag: DAG, y: str, a: str, arcs: set[Arc], *, active: set[str]) -> None:
     leading = dag.ancestors(y) | {y}
     for name in sorted(active - {a, y}):
         left = [c for c in dag.children(name) if c in leading and (name, c) not in arcs]

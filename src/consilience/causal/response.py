@@ -124,7 +124,7 @@ def bounds_of(
         ]
         value = points[0].values - sum(point.values for point in points[1:])
         return Bounds(points[0].variables[0], value, value, is_sharp=True)
-    question = _Question.of(asked, data, given, estimator, memory_limit)
+    question = _Question.of(asked, data, given, estimator, memory_limit=memory_limit)
     states = [asked.checked_states(one, given) for one in sides]
     y = question.variables[asked.y[0]]
     ends = [question.extremes({y.name: code}, states) for code in range(y.n_states)]
@@ -148,7 +148,7 @@ class _Question:
 
     @classmethod
     def of(
-        cls, asked: Estimand, data: Any, given: Any, estimator: Any, memory_limit: float
+        cls, asked: Estimand, data: Any, given: Any, estimator: Any, *, memory_limit: float
     ) -> _Question:
         parts = districts_of_question(asked.graph, {*asked.y, *asked.given}, asked.do)
         kept = frozenset().union(*(part.kept for part in parts))

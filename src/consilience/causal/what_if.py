@@ -32,6 +32,7 @@ from consilience._typing import Floats
 from consilience.causal.couplings import Mechanism
 from consilience.causal.response import Bounds
 from consilience.causal.twins import STAR, copied_nodes, starred, twin
+from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical
@@ -108,7 +109,7 @@ def counterfactual(
     """
     _check.known("node", [y, *do, *given], net.variables)
     copied = copied_nodes(net, do)
-    changed = _changed(net, y, copied, do, given)
+    changed = _changed(net, y, copied, do, given=given)
     question = _text(y, do, given)
     assumptions = _assumptions(net, changed, mechanism)
     if not changed:
@@ -125,7 +126,7 @@ def counterfactual(
         belief = _starless(both.query(y + STAR, given=given), net.variables[y])
     bounds = None
     if not net.variables[y].is_continuous:
-        bounds = _bounds(net, y, do, given, changed) if is_open else _point(belief)
+        bounds = _bounds(net, y, do, given, changed=changed) if is_open else _point(belief)
     if (
         belief is None
         and bounds is not None
@@ -138,7 +139,7 @@ def counterfactual(
 
 def counterfactuals(
     net: Network,
-    table: Table,
+    table: Rows,
     y: str,
     *,
     do: Mapping[str, Any],
@@ -148,6 +149,7 @@ def counterfactuals(
     continuous y.
     """
     _check.known("node", [y, *do], net.variables)
+    table = as_rows_of(net.variables, net.source, table)
     if y not in copied_nodes(net, do):
         return net.posteriors(table, y)
     both = twin(net, do=do, mechanism=mechanism)
@@ -169,7 +171,7 @@ def widened(table: Table, both: Network) -> Table:
 
 
 def _changed(
-    net: Network, y: str, copied: frozenset[str], do: Mapping[str, Any], given: Mapping[str, Any]
+    net: Network, y: str, copied: frozenset[str], do: Mapping[str, Any], *, given: Mapping[str, Any]
 ) -> frozenset[str]:
     """The copied nodes, not set themselves, whose two answers matter for y*.
 
@@ -213,6 +215,7 @@ def _bounds(
     y: str,
     do: Mapping[str, Any],
     given: Mapping[str, Any],
+    *,
     changed: frozenset[str],
 ) -> Bounds:
     """Bounds over all mechanisms; averaged over completions of what the row misses."""
@@ -279,7 +282,7 @@ class World:
                 continue
             parents = [p for p in self.net.dag.parents(name) if p in self.changed]
             others = [n for n in names if n != name and n not in parents]
-            names, value, is_reached = self._backwards(name, parents, others, names, value)
+            names, value, is_reached = self._backwards(name, parents, others, names, value=value)
             is_sharp = is_sharp and is_reached
         return float(value), is_sharp
 
@@ -289,6 +292,7 @@ class World:
         parents: Sequence[str],
         others: Sequence[str],
         names: tuple[str, ...],
+        *,
         value: Floats,
     ) -> tuple[tuple[str, ...], Floats, bool]:
         """The value with one node taken out, each of its rows filled in the best way."""

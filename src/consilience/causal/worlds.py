@@ -124,7 +124,7 @@ def audit(
     task = _Task(net, table, predict, protected, tuple(features), known, mechanism, here, seed)
     levels = np.asarray(eps, dtype=float)
     found = {str(state): task.world(state, levels) for state in states}
-    return _summed(found, table, levels, is_graphical, mechanism)
+    return _summed(found, table, levels, is_graphical, mechanism=mechanism)
 
 
 def _states(net: Network, table: Table, protected: str) -> list[Any]:
@@ -304,6 +304,7 @@ def _summed(
     table: Table,
     eps: Floats,
     is_graphical: bool,
+    *,
     mechanism: Mechanism | None,
 ) -> CounterfactualFairness:
     """The worst world of each row, averaged over the rows."""

@@ -8,7 +8,6 @@ another cell, so a file can be used again after any change, and never mixes.
 
 from __future__ import annotations
 
-import dis
 import hashlib
 import json
 import sys
@@ -320,26 +319,35 @@ def _content(cell: CellType) -> Any:
 
 
 def _globals_of(code: CodeType, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The global values that code names, inner functions included; of modules what is taken."""
-    found: dict[str, Any] = {}
-    path, value = "", None
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in known:
-            path, value = step.argval, known[step.argval]
-        elif (
-            step.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            and isinstance(value, ModuleType)
-            and hasattr(value, step.argval)
-        ):
-            path, value = f"{path}.{step.argval}", getattr(value, step.argval)
-        else:
-            path, value = "", None
-        if path:
-            found[path] = value
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found |= _globals_of(constant, known)
+    """The global values that code may name, inner functions included; of own modules what is taken.
+
+    A name of the code may be that of an attribute; a global of the same name is then taken too,
+    which can cost a cell that is computed again and nothing else.
+    """
+    names = _names_in(code)
+    found = {name: known[name] for name in names if name in known}
+    modules = {path: value for path, value in found.items() if _is_own_module(value)}
+    while modules:
+        taken = {
+            f"{path}.{name}": vars(module)[name]
+            for path, module in modules.items()
+            for name in names
+            if name in vars(module)
+        }
+        modules = {path: value for path, value in taken.items() if _is_own_module(value)}
+        modules = {path: value for path, value in modules.items() if value not in found.values()}
+        found |= taken
     return found
+
+
+def _names_in(code: CodeType) -> list[str]:
+    """The names of globals and attributes in code and in the functions inside it."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return sorted({*code.co_names, *(name for each in inner for name in _names_in(each))})
+
+
+def _is_own_module(value: object) -> bool:
+    return isinstance(value, ModuleType) and not _is_installed(value.__name__)
 
 
 def _is_installed(module: str | None) -> bool:

@@ -33,7 +33,7 @@ Choice: TypeAlias = Estimator | Calibrated | None
 
 WITH_WEIGHT = {"source": True, "sample_weight": True}
 WITHOUT_WEIGHT = {"source": True}
-"""What scikit-learn's metadata routing hands on without being told."""
+"""What scikit-learn's metadata routing hands on by default."""
 
 
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -131,7 +131,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         source
             The source of each row, unless it is a column of X.
         """
-        fit_classifier(self, naive_bayes, X, y, sample_weight, source)
+        fit_classifier(self, naive_bayes, X, y, sample_weight=sample_weight, source=source)
         return self
 
     predict_proba = methods.predict_proba
@@ -189,7 +189,7 @@ class TANClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None
     ) -> TANClassifier:
         """Learn tree and tables; arguments as for :meth:`NaiveBayesClassifier.fit`."""
-        fit_classifier(self, tan, X, y, sample_weight, source)
+        fit_classifier(self, tan, X, y, sample_weight=sample_weight, source=source)
         return self
 
     predict_proba = methods.predict_proba
@@ -256,7 +256,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any = None, *, source: Any = None
     ) -> NetworkClassifier:
         """Learn graph and tables; arguments as for :meth:`NaiveBayesClassifier.fit`."""
-        fit_classifier(self, self.structure, X, y, sample_weight, source)
+        fit_classifier(self, self.structure, X, y, sample_weight=sample_weight, source=source)
         return self
 
     predict_proba = methods.predict_proba

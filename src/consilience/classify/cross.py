@@ -24,6 +24,7 @@ from consilience.classify.splits import Split, Splits, StratifiedFolds
 from consilience.classify.structures import Structure, check_structure, dag_of
 from consilience.classify.trial import Contestant, Trial
 from consilience.data.discretize import Cuts, Discretizer, check_choices, discretize
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
@@ -55,7 +56,7 @@ MANY_SOURCES: Mapping[str, Contestant] = {
 
 
 def cross_evaluate(
-    table: Table,
+    table: Rows,
     target: str,
     *,
     structures: Mapping[str, Structure] | None = None,
@@ -84,7 +85,7 @@ def cross_evaluate(
     Parameters
     ----------
     table
-        Rows of one or many sources.
+        Rows of one or many sources: a table, a frame or a path.
     target
         The class.
     structures
@@ -122,6 +123,7 @@ def cross_evaluate(
     HDC 0.75
     Calibrated 0.75
     """
+    table = as_table(table)
     choices = _Choices(
         structures=_by_name("structures", STRUCTURES if structures is None else structures),
         estimators=_by_name("estimators", _usual(table) if estimators is None else estimators),
@@ -195,7 +197,7 @@ class _Work:
                     cells.append(cell)
                     n_resumed += not is_new
                     if progress is not None:
-                        progress(len(cells) / n_cells, _told(cell))
+                        progress(len(cells) / n_cells, _in_words(cell))
         except KeyboardInterrupt:
             if not cells:
                 raise
@@ -292,7 +294,7 @@ def _usual(table: Table) -> Mapping[str, Contestant]:
     return MANY_SOURCES if len(table.sources) > 1 else ONE_SOURCE
 
 
-def _told(cell: Cell) -> str:
+def _in_words(cell: Cell) -> str:
     who = " ".join(filter(None, (cell.structure, cell.estimator)))
     return f"{cell.split}, {cell.size:,} rows: {who}"
 

@@ -31,7 +31,7 @@ from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.classify.evaluation import CalibrationCurve, Evaluation, Measures
 from consilience.data.align import aligned_codes
-from consilience.data.table import Table
+from consilience.data.door import Rows, as_rows_of
 from consilience.errors import DataError, InputError
 from consilience.network.network import Network
 
@@ -109,7 +109,7 @@ def evaluate(
 
 
 def evaluate_network(
-    net: Network, table: Table, target: str, *, positive: str | None = None, n_bins: int = 10
+    net: Network, table: Rows, target: str, *, positive: str | None = None, n_bins: int = 10
 ) -> Evaluation:
     """Measures of a network's posteriors of the target given all other columns of the table.
 
@@ -118,6 +118,7 @@ def evaluate_network(
     are the table's. The class prior is the network's own marginal of the target.
     """
     _check.known("node", [target], net.distributions)
+    table = as_rows_of(net.variables, net.source, table)
     _check.known("variable", [target], table.variables)
     return evaluate(
         net.posteriors(table, target),
@@ -178,10 +179,10 @@ class _Rows:
     def _about_positive(self) -> tuple[float | None, float | None, float | None]:
         if self.positive is None:
             return None, None, None
-        said, is_so = self.predicted == self.positive, self.truth == self.positive
-        both = float(self.weight[said & is_so].sum())
-        n_said, n_so = float(self.weight[said].sum()), float(self.weight[is_so].sum())
-        return _ratio(both, n_said), _ratio(both, n_so), _ratio(2 * both, n_said + n_so)
+        is_predicted, is_so = self.predicted == self.positive, self.truth == self.positive
+        both = float(self.weight[is_predicted & is_so].sum())
+        n_predicted, n_so = float(self.weight[is_predicted].sum()), float(self.weight[is_so].sum())
+        return _ratio(both, n_predicted), _ratio(both, n_so), _ratio(2 * both, n_predicted + n_so)
 
     def _curve(self) -> CalibrationCurve:
         if self.positive is None:
@@ -211,8 +212,8 @@ def _checked_beliefs(probabilities: npt.ArrayLike, n_states: int) -> Floats:
     beliefs = np.asarray(probabilities, dtype=np.float64)
     if beliefs.ndim != 2 or beliefs.shape[1] != n_states:
         raise InputError(
-            f"evaluate: probabilities must have one row a row and {n_states} columns, one a state; "
-            f"got the shape {beliefs.shape}.",
+            "evaluate: probabilities must have one row per row of the data and "
+            f"{n_states} columns; got the shape {beliefs.shape}.",
             parameter="probabilities",
         )
     sums = beliefs.sum(axis=1)

@@ -40,14 +40,14 @@ __all__ = [
 
 
 def fit_classifier(
-    classifier: Any, structure: Structure, X: Any, y: Any, sample_weight: Any, source: Any
+    classifier: Any, structure: Structure, X: Any, y: Any, *, sample_weight: Any, source: Any
 ) -> None:
     """Learn the network of a classifier and set all that ends in an underscore."""
     estimator = Calibrated() if classifier.estimator is None else classifier.estimator
     _check_choices(estimator, classifier.gaps)
     check_structure(structure)
     given = structure if isinstance(structure, DAG) else None
-    table, classes = training_table(classifier, X, y, sample_weight, source, dag=given)
+    table, classes = training_table(classifier, X, y, sample_weight, source=source, dag=given)
     network: Network
     if isinstance(estimator, Calibrated):
         network = calibrated_chain(structure, table, classes.name, estimator)

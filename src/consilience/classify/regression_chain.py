@@ -24,7 +24,7 @@ All of this is linear in the sums, so a row is left out exactly: its :math:`w\,a
 it counts with the next one, as numbers beyond those of training do (``ranges.py``). The strengths
 :math:`\kappa_l` are 16 rows and not learned: strengths that were chosen by the rows of a family
 told of each class in them what other rows did not bear out (20 columns of noise, 60 rows: 0.1 to
-0.4 nats a row worse than the class prior, against 0.01), and on real tables won nothing over the
+0.4 nats per row worse than the class prior, against 0.01), and on real tables won nothing over the
 shares. Back-off orders are ranked by the leave-one-out likelihood of :math:`x` given :math:`z` and
 the joint state; a last one leaves out all discrete parents but the class.
 """
@@ -127,7 +127,7 @@ class RegressionChain:
         found: list[Floats] = []
         for k, level in enumerate(self.levels):
             above = found[-1][self._up(k)] if found else _prior(self.unit.size)
-            found.append(self._leaning(k, level.sums, above, share, source_factor))
+            found.append(self._leaning(k, level.sums, above, share, source_factor=source_factor))
         return found
 
     def left_out(
@@ -143,7 +143,7 @@ class RegressionChain:
             asked = level.place[states]
             mine = (asked == level.place[rows.states])[:, None, None]
             sums = level.sums[asked] - mine * rows.sums
-            above = self._leaning(k, sums, above, share, source_factor)
+            above = self._leaning(k, sums, above, share, source_factor=source_factor)
         return log_density(rows.inside, above) - np.log(self.unit[-1])
 
     def with_row(
@@ -158,7 +158,7 @@ class RegressionChain:
         return log_density(rows.values, found) - np.log(self.unit[-1])
 
     def _leaning(
-        self, level: int, sums: Floats, above: Floats, share: float, source_factor: float
+        self, level: int, sums: Floats, above: Floats, share: float, *, source_factor: float
     ) -> Floats:
         """Moments of a level: those of its rows, and of some more rows like those above."""
         if level == 0:

@@ -190,13 +190,18 @@ def _source_lines(network: Network, story: Story) -> list[str]:
             one.name,
             _number(one.n_rows),
             "-" if one.own is None else f"{100 * one.own:.0f} %",
-            *_shares(network, story.target, one.name, one.class_shares, len(states)),
+            *_shares(network, story.target, one.name, one.class_shares, n_classes=len(states)),
         ]
         for one in ranked[:N_SHOWN]
     ]
     if has_new_source(network):
         rows.append(
-            [NEW_SOURCE, "", "", *_shares(network, story.target, NEW_SOURCE, (), len(states))]
+            [
+                NEW_SOURCE,
+                "",
+                "",
+                *_shares(network, story.target, NEW_SOURCE, (), n_classes=len(states)),
+            ]
         )
     return [
         "Sources (own: the way from pooled frequencies to their own; P: in their rows -> learned)",
@@ -206,7 +211,7 @@ def _source_lines(network: Network, story: Story) -> list[str]:
 
 
 def _shares(
-    network: Network, target: str, source: str, observed: Sequence[float], n_classes: int
+    network: Network, target: str, source: str, observed: Sequence[float], *, n_classes: int
 ) -> list[str]:
     given = {} if network.source is None else {network.source: source}
     learned = network.query(target, given=given).values

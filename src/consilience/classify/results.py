@@ -239,7 +239,7 @@ class CrossEvaluation:
             best = _best(measure, means)
             for who, mean in means.items():
                 behind = self._behind(measure, (mean, known[who]), (means[best], known[best]))
-                lines.append(self._line(who, size, measure, (mean, known[who]), behind))
+                lines.append(self._line(who, size, measure, (mean, known[who]), behind=behind))
         return tuple(lines)
 
     def by_source(
@@ -354,6 +354,7 @@ class CrossEvaluation:
         size: int | None,
         measure: str,
         found: tuple[float, Values],
+        *,
         behind: tuple[float | None, float | None],
     ) -> Summary:
         mean, values = found

@@ -50,7 +50,7 @@ TARGET, SOURCE = "target", "source"
 """Names of the target and of the source where what was given has none."""
 
 DEFAULT_CUTS = Quantiles(4)
-"""How continuous columns are cut if nothing else is said."""
+"""How continuous columns are cut by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Unseen:
     states
         For each feature with unseen values ``{value: number of rows}``; they count as missing.
     sources
-        The same for sources; what stands for them is told by ``report``.
+        The same for sources; ``report`` says what stands for them.
     n_missing
         Number of values of features that are missing, unseen ones included.
     outside
@@ -80,7 +80,7 @@ class Unseen:
 
 
 def training_table(
-    classifier: Any, X: Any, y: Any, sample_weight: Any, source: Any, *, dag: DAG | None
+    classifier: Any, X: Any, y: Any, sample_weight: Any, *, source: Any, dag: DAG | None
 ) -> tuple[Table, Classes]:
     """The rows to learn from, and their classes.
 

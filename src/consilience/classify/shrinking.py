@@ -19,7 +19,7 @@ Of several choices the best looks better than it is, and the more so the bolder 
 gains much in some rows and loses much in others. The standard error takes that off, where there are
 few rows or none that the features tell apart; with many it hardly matters.
 A graph that was learned from the same rows would look better than it is, for it was chosen to fit
-them (a tree of features that say nothing had 0.07 nats a row less than the class prior on the 60
+them (a tree of features that say nothing had 0.07 nats per row less than the class prior on the 60
 rows it was learned from, and 0.15 more on others). So up to 1,000 rows are dealt into five folds,
 the graph is learned anew without each of them, and the rows of a fold are judged by that graph;
 with more rows the graph hardly depends on one of them.
@@ -48,6 +48,7 @@ from consilience._typing import Floats, Integers, Seed
 from consilience.classify.left_out import GraphChains, LeftOut, Shrinking, shrunken_means
 from consilience.classify.regression_chain import RegressionChain, fitted_regressions
 from consilience.classify.structures import Structure, check_structure, dag_of
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.distributions.categorical import Categorical
@@ -124,7 +125,7 @@ class Calibrated:
 
 def calibrated_chain(
     structure: Structure,
-    table: Table,
+    table: Rows,
     target: str,
     choice: Calibrated | None = None,
     *,
@@ -174,8 +175,8 @@ def calibrated_chain(
     """
     choice = Calibrated() if choice is None else choice
     check_structure(structure)
+    table = _without_only_source(as_table(table), structure)
     _check.known("variable", [target], table.variables)
-    table = _without_only_source(table, structure)
     scored = _scored_rows(table, target, seed)
     dag = dag_of(structure, table, target)
     calibrating = _Calibrating(choice.estimator)
@@ -189,7 +190,7 @@ def calibrated_chain(
         )
         graphs = [fit_task(one, table, calibrating).statistics() for one in learned]
     rows = table.take(scored)
-    calibrating.calibrate(found, graphs, rows, target, fold)
+    calibrating.calibrate(found, graphs, rows, target, graph=fold)
     net = task.network(found)
     notes = (*net.record.notes, calibrating.note(rows, target))
     record = replace(net.record, method=f"{choice!r} for {target!r}", notes=notes)
@@ -202,7 +203,11 @@ def _without_only_source(table: Table, structure: Structure) -> Table:
     if len(table.sources) != 1 or is_node:
         return table
     return Table(
-        Schema(table.variables), table.columns, weights=table.weights, origins=table.origins
+        Schema(table.variables),
+        table.columns,
+        weights=table.weights,
+        origins=table.origins,
+        remarks=table.remarks,
     )
 
 
@@ -257,6 +262,7 @@ class _Calibrating:
         graphs: Sequence[Statistics],
         rows: Table,
         target: str,
+        *,
         graph: Integers,
     ) -> None:
         """Choose the shrinking by the graphs of the rows, and keep what follows for the network."""
@@ -372,14 +378,14 @@ def _chosen(left_out: LeftOut) -> Shrinking:
     score = _Score(left_out)
     factors = PARENT_FACTORS if kinds - {SOURCE} else (1.0,)
     shares = SHARES if has_numbers else (0.0,)
-    first = [_point(left_out, *one) for one in product(factors, (1.0,), PSEUDO_COUNTS, shares)]
+    first = [_point(left_out, one) for one in product(factors, (1.0,), PSEUDO_COUNTS, shares)]
     found = _averaged(first, score.of(first))
     if SOURCE in kinds:
         points = [replace(found, source_factor=factor) for factor in SOURCE_FACTORS]
         found = _averaged(points, score.of(points))
         score.rebase(found)
         again = product(factors, (found.source_factor,), (found.pseudo_count,), shares)
-        points = [_point(left_out, *one) for one in again]
+        points = [_point(left_out, one) for one in again]
         found = _averaged(points, score.of(points))
     elif not left_out.is_covered.all():
         score.rebase(found)
@@ -397,7 +403,7 @@ class _Score:
         self._weights = np.ones(len(self._truth)) if weights is None else weights.astype(float)
         self._prior = _log_prior(self._truth, self._weights, left_out.n_classes)
         self._known: dict[Any, Floats] = {}
-        self._outside = left_out.outside(_point(left_out, 1.0, 1.0, 0.0, FIRST_SHARE))
+        self._outside = left_out.outside(_point(left_out, (1.0, 1.0, 0.0, FIRST_SHARE)))
 
     def rebase(self, base: Shrinking) -> None:
         """Sum out what is missing by the network of another shrinking."""
@@ -445,9 +451,8 @@ def _kinds(left_out: LeftOut) -> set[int]:
     return kinds | {SOURCE for one in left_out.regressions if one.chains[0].has_source}
 
 
-def _point(
-    left_out: LeftOut, parent: float, source: float, pseudo_count: float, share: float
-) -> Shrinking:
+def _point(left_out: LeftOut, at: tuple[float, float, float, float]) -> Shrinking:
+    parent, source, pseudo_count, share = at
     return Shrinking(parent, source, pseudo_count, (share,) * len(left_out.regressions))
 
 

@@ -73,7 +73,7 @@ class Trial:
         measured = self._measured(beliefs)
         log_likelihood = _given_source(net, rows)
         seconds = time.perf_counter() - start
-        return self._cell(names, measured, log_likelihood, seconds, tuple(sorted(dag.nodes)))
+        return self._cell(names, measured, log_likelihood, seconds, nodes=tuple(sorted(dag.nodes)))
 
     def of_class_prior(self, split: str) -> Cell:
         r"""The cell of a constant: the classes' shares of the training rows and of one row more.
@@ -124,6 +124,7 @@ class Trial:
         measured: Evaluation,
         log_likelihood: Floats | None,
         seconds: float,
+        *,
         nodes: tuple[str, ...] = (),
     ) -> Cell:
         parts = [self._part(None, measured.overall, log_likelihood)]

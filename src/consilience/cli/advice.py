@@ -14,6 +14,8 @@ from typing import Final
 
 import click
 
+from consilience.cli.read_arguments import arguments_as_options
+
 __all__ = ["as_options"]
 
 PHRASES: Final = {
@@ -40,7 +42,7 @@ PHRASES: Final = {
 
 ARGUMENTS: Final = re.compile(
     r"(?<![-\w])(discrete|continuous|discretize|missing|source|weight|seconds|max_parents|columns|"
-    r"drop)(?:=(?:\.\.\.)?(?=[\s.,;)])|(?<=max_parents))"
+    r"drop|require)(?:=(?:\.\.\.)?(?=[\s.,;)])|(?<=max_parents))"
 )
 
 ESTIMATORS: Final = ("Dirichlet", "MLE", "Shrinkage", "HDC", "HDMCS", "HDMJS", "HDS", "Adaptive")
@@ -55,6 +57,7 @@ _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 
 def as_options(message: str) -> str:
     """What the library says, with its advice in options of the command that is running."""
+    message = arguments_as_options(message)
     for python, option in PHRASES.items():
         message = message.replace(python, option)
     for choice, option in _choices():

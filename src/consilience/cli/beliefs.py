@@ -1,7 +1,7 @@
 """Beliefs on the screen and as plain data: of states, of numbers, and of both together.
 
 A continuous node has a mixture of normal distributions; its mean, its sd and a few quantiles are
-told, and the standard error of the mean if the answer was estimated from draws.
+printed, and the standard error of the mean if the answer was estimated from draws.
 """
 
 from __future__ import annotations

@@ -201,12 +201,15 @@ def print_facts(console: Console, facts: Mapping[str, str]) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def print_notes(notes: Sequence[str]) -> None:
+def print_notes(notes: Sequence[str], *, err: bool = False) -> None:
     """The first few notes, and how many more there are."""
+    from consilience.cli.advice import as_options
+
     for note in notes[:N_NOTES]:
-        echo(f"note: {note}")
+        echo(f"note: {as_options(note)}", err=err)
     if len(notes) > N_NOTES:
-        echo(f"note: ... and {len(notes) - N_NOTES:,} more; a .json file keeps them all.")
+        more = f"note: ... and {len(notes) - N_NOTES:,} more; a .json file keeps them all."
+        echo(more, err=err)
 
 
 def save_figure(axes: Any, path: Path) -> None:

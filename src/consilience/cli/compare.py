@@ -19,6 +19,7 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.scores import score_of, score_option
 from consilience.cli.terminal import echo
@@ -47,6 +48,7 @@ class _Side:
 @source_column_option
 @weight_option
 @missing_option
+@file_options
 @click.option("--svg", type=OutputFile(), help="Write the picture to this file.")
 @force_option
 @spoken
@@ -55,10 +57,12 @@ def compare(
     other: str,
     data: tuple[str, ...],
     score: str | None,
+    *,
     ess: float | None,
     source: str | None,
     weight: str | None,
     missing: tuple[str, ...],
+    files: Files,
     svg: Path | None,
     force: bool,
 ) -> None:
@@ -82,7 +86,7 @@ def compare(
     check_inputs(data)
     sides = _side(model), _side(other)
     learned, true = sides
-    table = _read(sides, data, source, weight, missing) if data else None
+    table = _read(sides, data, source, weight, missing=missing, files=files) if data else None
     found = cs.compare_graphs(
         learned.dag,
         true.dag,
@@ -123,7 +127,9 @@ def _read(
     data: tuple[str, ...],
     source: str | None,
     weight: str | None,
+    *,
     missing: tuple[str, ...],
+    files: Files,
 ) -> cs.Table:
     """The rows; states are those of the first model that is a file."""
     import consilience as cs
@@ -137,4 +143,5 @@ def _read(
             weight=weight,
             missing=markers(missing),
             schema={name: v for name, v in variables.items() if name in sides[0].dag.nodes} or None,
+            **files.reading(),
         )

@@ -25,6 +25,7 @@ from consilience.cli.common import (
     spoken,
 )
 from consilience.cli.estimators import CALIBRATED, HIERARCHICAL, Tables, estimator_of
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.outputs import check_folder, check_inputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import (
@@ -155,6 +156,7 @@ plan_options: Final = bundled(
 @data_argument
 @click.option("--target", required=True, metavar="COL", help="The class that is predicted.")
 @reading_options
+@file_options
 @contest_options
 @plan_options
 @click.option("--positive", metavar="STATE", help="The state that F1 is about, of two the second.")
@@ -174,6 +176,8 @@ def evaluate(
     data: tuple[str, ...],
     target: str,
     reading: Reading,
+    files: Files,
+    *,
     contest: Contest,
     plan: Plan,
     positive: str | None,
@@ -206,7 +210,7 @@ def evaluate(
     splits = _splits(plan)
     _check_priors(contest, set(contest.parameters or {*MANY_SOURCES.values(), "dirichlet"}))
     choices = dict(map(discretizer_of, reading.discretize))
-    table = read_rows(data, replace(reading, discretize=()))
+    table = read_rows(data, replace(reading, discretize=()), files)
     structures = _structures(contest.structure)
     estimators = _estimators(contest, table)
     _check_target(table, target)

@@ -21,6 +21,7 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.quoting import QUOTES, parts_of
@@ -60,6 +61,7 @@ N_VOTERS = 5
 @click.command()
 @data_argument
 @reading_options
+@file_options
 @click.option(
     "--structure",
     type=click.Choice(STRUCTURES),
@@ -76,7 +78,7 @@ N_VOTERS = 5
     "--threshold",
     metavar="VOTES",
     help="Votes that an arc needs: a number, majority, or best-score (the graph that scores best "
-    "on all rows).  [default: best-score where that can be told, else majority]",
+    "on all rows).  [default: best-score where that is defined, else majority]",
 )
 @click.option(
     "--order",
@@ -98,7 +100,9 @@ N_VOTERS = 5
 def fuse(
     data: tuple[str, ...],
     reading: Reading,
+    files: Files,
     structure: str | None,
+    *,
     score: str | None,
     votes: str | None,
     weights: str | None,
@@ -132,7 +136,7 @@ def fuse(
         _check_plot(plot)
     check_outputs([output, plot], data, force=force)
     check_inputs(data)
-    sources = _sources(data, reading)
+    sources = _sources(data, reading, files)
     with watched("Learning each source") as progress:
         fused = cs.fuse(
             sources,
@@ -168,7 +172,7 @@ def _check_plot(path: Path) -> None:
         )
 
 
-def _sources(data: Sequence[str], reading: Reading) -> Any:
+def _sources(data: Sequence[str], reading: Reading, files: Files) -> Any:
     """What :func:`consilience.fuse` takes: a table with sources, or tables, networks and graphs."""
     import consilience as cs
 
@@ -178,7 +182,7 @@ def _sources(data: Sequence[str], reading: Reading) -> Any:
         raise click.UsageError("the same source was given twice.")
     found: dict[str, Any] = {}
     if rows:
-        table = read_rows(rows, reading)
+        table = read_rows(rows, reading, files)
         if not models and table.source is not None:
             return table
         named = cs.fusion.by_source(table) if table.source is not None else {_stem(rows[0]): table}
@@ -288,7 +292,7 @@ def _print(fused: cs.fusion.Fusion, output: Path | None, plot: Path | None) -> N
         console.print(grid_of(("", *nodes), rows))
     if fused.decisions:
         console.print()
-        told = [
+        lines = [
             (
                 f"{d.arc[0]} -> {d.arc[1]}",
                 f"{d.votes:.3g} of {d.out_of:.3g}",
@@ -297,7 +301,7 @@ def _print(fused: cs.fusion.Fusion, output: Path | None, plot: Path | None) -> N
             )
             for d in fused.decisions
         ]
-        console.print(grid_of(("arc", "votes", "what became of it", "voters"), told, n_left=4))
+        console.print(grid_of(("arc", "votes", "what became of it", "voters"), lines, n_left=4))
     if fused.notes:
         console.print()
         print_notes(fused.notes)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from consilience.cli.common import Refusal, listed, print_facts, screen, spoken
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.model_rows import (
     RowChoices,
     as_they_are,
@@ -33,6 +35,7 @@ __all__ = ["impute"]
     "--seed", type=click.IntRange(min=0), help="A whole number: the same draws every time."
 )
 @row_options
+@file_options
 @click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
@@ -41,7 +44,9 @@ def impute(
     data: str,
     random: bool,
     seed: int | None,
+    *,
     choices: RowChoices,
+    files: Files,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -68,10 +73,11 @@ def impute(
     if seed is not None and not random:
         raise click.UsageError("--seed goes with --random.")
     net = static_model(model)
-    check_columns(net, [data], (), partial=choices.partial)
+    dropped = files.dropped(net, [data])
+    check_columns(net, [data], dropped, partial=choices.partial, form=files.form)
     with screen(stderr=True).status("Reading"):
-        rows = _read(net, data, choices)
-        sources = sources_of(net, data, choices, rows.n_rows)
+        rows = _read(net, data, choices, files)
+        sources = sources_of(net, data, choices, rows.n_rows, form=files.form)
     with screen(stderr=True).status("Filling"):
         table = sources.beside(net, rows)
         found = cs.impute(net, table, draws=1 if random else None, seed=seed)
@@ -91,14 +97,15 @@ def impute(
     print_facts(screen(stderr=output is None), facts)
 
 
-def _read(net: cs.Network, path: str, choices: RowChoices) -> cs.Table:
+def _read(net: cs.Network, path: str, choices: RowChoices, files: Files) -> cs.Table:
     """All columns of the file in their order: nodes in their states, the others as they are.
 
     Numbers that the model has cut are read as numbers.
     """
     import consilience as cs
 
-    names = cs.data.column_names(Path(path))
+    how, form = files.reading_as(net, [path]), files.form
+    names = [n for n in cs.data.column_names(path, **form) if n not in how["drop"]]
     nodes = {name: v for name, v in net.variables.items() if name != net.source and name in names}
     if not nodes:
         raise Refusal(
@@ -108,9 +115,10 @@ def _read(net: cs.Network, path: str, choices: RowChoices) -> cs.Table:
     known = {name: v for name, v in nodes.items() if v.cuts is None}
     cut = [name for name in nodes if name not in known]
     others = [name for name in names if name not in nodes]
-    parts = [cs.read(path, schema=known, missing=choices.markers, partial=True)] if known else []
-    parts += [as_they_are(path, cut, choices.markers)] if cut else []
-    parts += [as_they_are(path, others)] if others else []
+    read = partial(cs.read, path, missing=choices.markers, partial=True, **how)
+    parts = [read(schema=known)] if known else []
+    parts += [as_they_are(path, cut, choices.markers, form=form)] if cut else []
+    parts += [as_they_are(path, others, form=form)] if others else []
     variables = {name: v for part in parts for name, v in part.variables.items()}
     columns = {name: column for part in parts for name, column in part.columns.items()}
     return cs.Table(cs.Schema({name: variables[name] for name in names}), columns)

@@ -10,6 +10,7 @@ import click
 
 from consilience.cli.common import INTERRUPTED, Refusal, data_argument, screen, spoken
 from consilience.cli.estimators import Tables, estimator_of, table_options
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.reading import Reading, read_rows, reading_options
 from consilience.cli.scores import has_ess
@@ -33,6 +34,7 @@ __all__ = ["learn"]
 @click.command()
 @data_argument
 @reading_options
+@file_options
 @structure_options
 @table_options
 @click.option(
@@ -61,7 +63,9 @@ __all__ = ["learn"]
 def learn(
     data: tuple[str, ...],
     reading: Reading,
+    files: Files,
     wanted: Structure,
+    *,
     tables: Tables,
     ess: float | None,
     gaps: str | None,
@@ -73,8 +77,9 @@ def learn(
 ) -> None:
     """Fit a network to rows and write it to a model file.
 
-    DATA is a .csv, .csv.gz or .parquet file. Several files are several sources, each named after
-    its file; with --source their rows are appended and that column names the sources.
+    DATA is a .csv, .tsv (also .gz) or .parquet file, or - for text on standard input. Several files
+    are several sources, each named after its file; with --source their rows are appended and that
+    column names the sources.
 
     The graph is given or learned; it is learned if neither --structure nor --target is given.
     --structure hc climbs to the graph of best score, --structure pc removes edges by tests of
@@ -117,14 +122,22 @@ def learn(
     steps = steps_back(wanted.order)
     if sequence is not None or time is not None or steps is not None or hidden:
         in_time = (sequence, time, steps)
-        learn_in_time(data, reading, in_time, wanted.structure, hidden, estimator, output)
+        learn_in_time(
+            data,
+            reading,
+            in_time,
+            wanted.structure,
+            hidden=hidden,
+            estimator=estimator,
+            output=output,
+        )
         return
-    table = read_rows(data, reading)
+    table = read_rows(data, reading, files)
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag
     with screen(stderr=True).status("Fitting"):
         if isinstance(estimator, cs.classify.Calibrated):
-            net = _calibrated(dag, table, wanted, estimator, gaps)
+            net = _calibrated(dag, table, wanted, estimator, gaps=gaps)
         else:
             net = cs.fit(dag, table, estimator, gaps=_gaps(gaps))
     if output is not None:
@@ -141,6 +154,7 @@ def _calibrated(
     table: cs.Table,
     wanted: Structure,
     choice: cs.classify.Calibrated,
+    *,
     gaps: str | None,
 ) -> cs.Network:
     """The network made to predict the target; a tree is judged by rows it was not learned from."""

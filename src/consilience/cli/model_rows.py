@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -91,16 +91,21 @@ class RowSources:
 
 
 def check_columns(
-    net: cs.Network, paths: Sequence[str], not_needed: Sequence[str | None], *, partial: bool
+    net: cs.Network,
+    paths: Sequence[str],
+    not_needed: Sequence[str | None],
+    *,
+    partial: bool,
+    form: Mapping[str, Any],
 ) -> None:
-    """Refuse a file that lacks the column of a node, unless that is said to be right.
+    """Refuse a file that lacks the column of a node, unless that is allowed.
 
     Columns that are not needed may lack, but not be misspelt.
     """
     import consilience as cs
 
     for path in () if partial else paths:
-        names = cs.data.column_names(Path(path))
+        names = cs.data.column_names(path, **form)
         others = [name for name in names if name not in (*net.variables, *not_needed)]
         absent = [name for name in net.variables if name not in (*names, net.source)]
         near = {name: cs.data.misspelt(name, others) for name in absent}
@@ -114,22 +119,27 @@ def check_columns(
             )
 
 
-def as_they_are(path: str, names: Sequence[str], missing: Sequence[str] = ("",)) -> cs.Table:
+def as_they_are(
+    path: str, names: Sequence[str], missing: Sequence[str] = ("",), *, form: Mapping[str, Any]
+) -> cs.Table:
     """Columns of a file as they stand there: whole numbers, such as those of persons, are kept."""
     import numpy as np
 
     import consilience as cs
 
-    table = cs.read(path, columns=names, missing=missing)
+    read = partial(cs.read, path, columns=names, missing=missing, **form)
+    table = read()
     whole = [
         name
         for name, variable in table.variables.items()
         if variable.is_continuous and _is_whole(table.column(name), np)
     ]
-    return cs.read(path, columns=names, missing=missing, discrete=whole) if whole else table
+    return read(discrete=whole) if whole else table
 
 
-def sources_of(net: cs.Network, path: str, choices: RowChoices, n_rows: int) -> RowSources:
+def sources_of(
+    net: cs.Network, path: str, choices: RowChoices, n_rows: int, *, form: Mapping[str, Any]
+) -> RowSources:
     """The source of each row in codes of the model's, -1 if not known, and what is to be told."""
     import consilience as cs
 
@@ -137,7 +147,7 @@ def sources_of(net: cs.Network, path: str, choices: RowChoices, n_rows: int) -> 
         _refuse_sources(choices)
         return RowSources(None, None)
     node = net.variables[net.source]
-    column, name = _where(net, node, path, choices)
+    column, name = _where(net, node, path, choices, form=form)
     if column is None and not name:
         told = f"no column {node.name!r}: the source was summed out"
         return RowSources(_unknown(node, n_rows), told)
@@ -149,9 +159,10 @@ def sources_of(net: cs.Network, path: str, choices: RowChoices, n_rows: int) -> 
         {column: cs.Variable(column, node.states)},
         missing=choices.markers if name is None else (),
         stand_ins={column: new} if new in node.discrete_states else {},
+        **form,
     )
     whole = None if name is None else f"{path} is from {name!r}"
-    return RowSources(table.column(column), _told(node, unseen.get(column, {})) or whole)
+    return RowSources(table.column(column), _on_unseen(node, unseen.get(column, {})) or whole)
 
 
 def _unknown(node: cs.Variable, n_rows: int) -> Codes:
@@ -170,14 +181,14 @@ def _refuse_sources(choices: RowChoices) -> None:
 
 
 def _where(
-    net: cs.Network, node: cs.Variable, path: str, choices: RowChoices
+    net: cs.Network, node: cs.Variable, path: str, choices: RowChoices, *, form: Mapping[str, Any]
 ) -> tuple[str | None, str | None]:
     """The column of the sources, or the one source of all rows, if either is known."""
     import consilience as cs
 
     if choices.source in net.variables and choices.source != net.source:
         raise Refusal(f"--source {choices.source!r} is another node; the source is {net.source!r}.")
-    names = cs.data.column_names(Path(path))
+    names = cs.data.column_names(path, **form)
     if choices.source is not None and choices.source not in names:
         raise Refusal(f"unknown column {choices.source!r}. Known: {listed(names)}.")
     column = choices.source or (net.source if net.source in names else None)
@@ -198,7 +209,7 @@ USUAL_SOURCE = "source"
 """The name of the source if sources are files."""
 
 
-def _told(node: cs.Variable, unseen: Mapping[str, int]) -> str | None:
+def _on_unseen(node: cs.Variable, unseen: Mapping[str, int]) -> str | None:
     """Sources that the model does not know, their rows, and what was done about them."""
     import consilience as cs
 

@@ -37,7 +37,9 @@ __all__ = ["mpe"]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print states and numbers as JSON.")
 @spoken
-def mpe(model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, as_json: bool) -> None:
+def mpe(
+    model: str, given: tuple[str, ...], names: tuple[str, ...], k: int, *, as_json: bool
+) -> None:
     """The most probable states of all nodes, given some.
 
     With --map it is the most probable joint state of those nodes only (marginal MAP), which need

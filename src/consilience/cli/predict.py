@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from consilience.cli.common import Refusal, listed, print_facts, screen, spoken
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.model_rows import (
     RowChoices,
     as_they_are,
@@ -46,6 +48,7 @@ __all__ = ["predict"]
     "name, it gets the number of each row.",
 )
 @row_options
+@file_options
 @sequence_option
 @time_option
 @spoken
@@ -54,9 +57,11 @@ def predict(
     data: str,
     target: str,
     output: Path | None,
+    *,
     force: bool,
     id_name: str | None,
     choices: RowChoices,
+    files: Files,
     sequence: str | None,
     time: str | None,
 ) -> None:
@@ -96,17 +101,19 @@ def predict(
     check_inputs([model, data])
     net = cs.load(model)
     if not isinstance(net, cs.Network):
-        panel = known_panel(net, data, sequence, time, choices.missing, fill=False)
+        panel = known_panel(net, data, sequence, time, missing=choices.missing, fill=False)
         written_frame(predict_rows(net, target, panel), output, {"rows": f"{len(panel):,}"})
         return
     variable = net[target].child
-    check_columns(net, [data], [target], partial=choices.partial)
+    how = files.reading_as(net, [data])
+    needless = [target, *how["drop"]]
+    check_columns(net, [data], needless, partial=choices.partial, form=files.form)
     with screen(stderr=True).status("Reading"):
         nodes = {name: v for name, v in net.variables.items() if name != net.source}
-        rows = cs.read(data, schema=nodes, missing=choices.markers, partial=True)
-        sources = sources_of(net, data, choices, rows.n_rows)
+        rows = cs.read(data, schema=nodes, missing=choices.markers, partial=True, **how)
+        sources = sources_of(net, data, choices, rows.n_rows, form=files.form)
         table = sources.beside(net, rows)
-        ids, facts = _ids(data, id_name, table.n_rows)
+        ids, facts = _ids(data, id_name, table.n_rows, form=files.form)
     with screen(stderr=True).status("Predicting"):
         of_kind = _of_values if variable.is_continuous else _of_states
         found, quality = of_kind(net, table, target)
@@ -127,7 +134,9 @@ def predict(
     print_facts(screen(stderr=output is None), facts)
 
 
-def _ids(path: str, name: str | None, n_rows: int) -> tuple[cs.Table | None, dict[str, str]]:
+def _ids(
+    path: str, name: str | None, n_rows: int, *, form: Mapping[str, Any]
+) -> tuple[cs.Table | None, dict[str, str]]:
     """The column that says who a row is about, and what to tell if it was made."""
     import numpy as np
 
@@ -135,9 +144,9 @@ def _ids(path: str, name: str | None, n_rows: int) -> tuple[cs.Table | None, dic
 
     if name is None:
         return None, {}
-    names = cs.data.column_names(Path(path))
+    names = cs.data.column_names(path, **form)
     if name in names:
-        return as_they_are(path, [name]), {}
+        return as_they_are(path, [name], form=form), {}
     if (near := cs.data.misspelt(name, names)) is not None:
         raise Refusal(f"{path} has no column {name!r}. Is it {near!r}?")
     numbers = cs.Table(cs.Schema({name: cs.Variable(name)}), {name: np.arange(1.0, n_rows + 1)})

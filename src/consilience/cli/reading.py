@@ -14,10 +14,12 @@ from consilience.cli.common import (
     markers,
     missing_option,
     parts,
+    print_notes,
     screen,
     source_column_option,
     weight_option,
 )
+from consilience.cli.file_options import Files
 from consilience.cli.quoting import name_and_rest
 
 if TYPE_CHECKING:
@@ -63,13 +65,13 @@ reading_options: Final = bundled(
 )
 
 
-def read_rows(data: Sequence[str], reading: Reading) -> cs.Table:
-    """The table of all files."""
+def read_rows(data: Sequence[str], reading: Reading, files: Files) -> cs.Table:
+    """The table of all files; what a reader should know of it is printed to the error stream."""
     import consilience as cs
 
     choices = dict(map(discretizer_of, reading.discretize))
     with screen(stderr=True).status("Reading"):
-        return cs.read(
+        table = cs.read(
             parts(data, reading.source),
             source=reading.source,
             weight=reading.weight,
@@ -77,7 +79,10 @@ def read_rows(data: Sequence[str], reading: Reading) -> cs.Table:
             continuous=reading.continuous,
             missing=markers(reading.missing),
             discretize=choices,
+            **files.reading(),
         )
+    print_notes(table.notes, err=True)
+    return table
 
 
 def discretizer_of(text: str) -> tuple[str, Discretizer]:

@@ -38,6 +38,7 @@ def sample(
     n: int,
     seed: int | None,
     given: tuple[str, ...],
+    *,
     source: str | None,
     length: int,
     output: Path | None,

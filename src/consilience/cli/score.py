@@ -23,6 +23,7 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.model_rows import check_columns
 from consilience.cli.outputs import check_inputs
 from consilience.cli.scores import has_ess, score_of, score_option
@@ -43,6 +44,7 @@ __all__ = ["score"]
 @weight_option
 @missing_option
 @partial_option
+@file_options
 @score_option("A score of the graph on the rows, repeatable", multiple=True)
 @click.option("--ess", type=float, help="Size of the prior of such a score in rows.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
@@ -52,8 +54,10 @@ def score(
     data: tuple[str, ...],
     source: str | None,
     weight: str | None,
+    *,
     missing: tuple[str, ...],
     partial: bool,
+    files: Files,
     score: tuple[str, ...],
     ess: float | None,
     as_json: bool,
@@ -84,7 +88,8 @@ def score(
         raise click.UsageError("--ess goes with a --score that has a prior, such as bdeu.")
     check_inputs([model, *data])
     net = static_model(model)
-    check_columns(net, data, [source], partial=partial)
+    dropped = files.dropped(net, data)
+    check_columns(net, data, [source, *dropped], partial=partial, form=files.form)
     table = cs.read(
         parts(data, source),
         source=source or net.source,
@@ -92,6 +97,7 @@ def score(
         missing=markers(missing),
         schema=net.variables,
         partial=True,  # what may lack has been checked
+        **files.reading_as(net, data),
     )
     if not table.total_weight:
         raise Refusal("there are no rows to score.")

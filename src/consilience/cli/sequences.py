@@ -101,8 +101,8 @@ def known_panel(
     data: str,
     sequence: str | None,
     time: str | None,
-    missing: tuple[str, ...],
     *,
+    missing: tuple[str, ...],
     fill: bool,
 ) -> cs.dynamic.Panel:
     """The rows of a file as a panel of a network's variables."""
@@ -163,6 +163,7 @@ def smooth(
     data: str,
     output: Path | None,
     force: bool,
+    *,
     sequence: str | None,
     time: str | None,
     fill: bool,
@@ -174,7 +175,17 @@ def smooth(
     Example:
       consilience smooth model.json patients.csv --sequence patient --time week -o beliefs.csv
     """
-    _believe("smooth", model, data, output, force, sequence, time, fill, missing)
+    _believe(
+        "smooth",
+        model,
+        data,
+        output,
+        force=force,
+        sequence=sequence,
+        time=time,
+        fill=fill,
+        missing=missing,
+    )
 
 
 @answer_options
@@ -183,6 +194,7 @@ def filter_(
     data: str,
     output: Path | None,
     force: bool,
+    *,
     sequence: str | None,
     time: str | None,
     fill: bool,
@@ -194,7 +206,17 @@ def filter_(
     Example:
       consilience filter model.json patients.csv --sequence patient --time week
     """
-    _believe("filter", model, data, output, force, sequence, time, fill, missing)
+    _believe(
+        "filter",
+        model,
+        data,
+        output,
+        force=force,
+        sequence=sequence,
+        time=time,
+        fill=fill,
+        missing=missing,
+    )
 
 
 filter_.name = "filter"
@@ -205,6 +227,7 @@ def _believe(
     model: str,
     data: str,
     output: Path | None,
+    *,
     force: bool,
     sequence: str | None,
     time: str | None,
@@ -213,7 +236,7 @@ def _believe(
 ) -> None:
     check_outputs([output], [model, data], force=force)
     net = dynamic_model(model)
-    panel = known_panel(net, data, sequence, time, missing, fill=fill)
+    panel = known_panel(net, data, sequence, time, missing=missing, fill=fill)
     beliefs = getattr(net, verb)(panel)
     facts = {
         "sequences": f"{panel.n_sequences:,}",
@@ -243,6 +266,7 @@ def forecast(
     data: str,
     steps: int,
     draws: int | None,
+    *,
     inputs: str | None,
     level: float,
     seed: int,
@@ -261,7 +285,7 @@ def forecast(
     """
     check_outputs([output], [model, data], force=force)
     net = dynamic_model(model)
-    panel = known_panel(net, data, sequence, time, missing, fill=fill)
+    panel = known_panel(net, data, sequence, time, missing=missing, fill=fill)
     future = net.forecast(panel, steps, inputs=inputs, draws=draws, seed=seed)
     facts = {"sequences": f"{panel.n_sequences:,}", "steps": f"{steps}"}
     written(future.to_frame(level), output, facts)
@@ -293,6 +317,7 @@ def learn_in_time(
     reading: Reading,
     in_time: tuple[str | None, str | None, int | None],
     structure: str | None,
+    *,
     hidden: tuple[str, ...],
     estimator: Any,
     output: Path | None,

@@ -28,6 +28,7 @@ def show(
     node: str | None,
     rows: int,
     svg: Path | None,
+    *,
     source: str | None,
     force: bool,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from consilience.cli.common import data_argument, grid_of, print_facts, screen, spoken
+from consilience.cli.file_options import Files, file_options
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import Reading, read_rows, reading_options
@@ -28,6 +29,7 @@ N_LINES = 60
 @click.command()
 @data_argument
 @reading_options
+@file_options
 @click.option(
     "--by",
     type=click.Choice(WAYS),
@@ -51,6 +53,8 @@ N_LINES = 60
 def strength(
     data: tuple[str, ...],
     reading: Reading,
+    files: Files,
+    *,
     by: str | None,
     score: str | None,
     ess: float | None,
@@ -79,7 +83,7 @@ def strength(
         score = "bdeu"
     check_outputs([svg], data, force=force)
     check_inputs(data)
-    table = read_rows(data, reading)
+    table = read_rows(data, reading, files)
     judge = None if score is None else score_of(score, ess, n_variables=len(table.variables))
     with watched("Averaging") as tell:
         belief = cs.average(table, score=judge, by=_way(by, draws, seed), progress=tell)

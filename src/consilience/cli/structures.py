@@ -1,4 +1,4 @@
-"""Where the graph of ``learn`` comes from: said, read, or searched; the options and the facts.
+"""Where the graph of ``learn`` comes from: given, read, or learned; the options and the facts.
 
 A search is known by its name on the command line; the table says which public choice it is and
 which options are its parameters.
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from consilience.cli.advice import as_options
 from consilience.cli.bundles import bundled
 from consilience.cli.common import model_of
 from consilience.cli.progress import watched
@@ -248,7 +247,7 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
 def _tree(table: cs.Table, target: str) -> Found:
     import consilience as cs
 
-    notes = tuple(map(as_options, cs.searches.tree_notes(table)))
+    notes = tuple(cs.searches.tree_notes(table))
     return Found(cs.tan(table, target), notes=notes)
 
 
@@ -278,8 +277,7 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
             progress=progress,
             logistic=wanted.logistic,
         )
-    notes = tuple(map(as_options, result.notes))
-    return Found(result.dag, result, result.judged_by, notes)
+    return Found(result.dag, result, result.judged_by, result.notes)
 
 
 def _search_of(wanted: Structure, table: cs.Table) -> Search | None:

@@ -44,7 +44,8 @@ def summarize(net: cs.Network, table: cs.Table, found: Found, output: Path | Non
     console = screen()
     print_facts(console, facts)
     _print_gaps(console, net)
-    if notes := [*_graph_notes(found), *_sharing(net), *net.record.notes]:
+    every = dict.fromkeys([*_graph_notes(found), *_sharing(net), *net.record.notes])
+    if notes := [note for note in every if note not in table.notes]:  # these have been printed
         console.print()
         print_notes(notes)
 

@@ -184,7 +184,7 @@ def _matched(variable: Variable, fragment: Fragment, known_from: str) -> Codes:
         return _without_states(variable, fragment)
     piece = fragment.piece.coded()
     codes = _codes_in(variable, piece)
-    _check_known(variable, fragment, piece, codes, known_from)
+    _check_known(variable, fragment, piece, codes, known_from=known_from)
     return _recoded(piece, codes, variable.n_states, fragment.n_rows)
 
 
@@ -207,7 +207,7 @@ def _codes_in(variable: Variable, piece: Coded) -> list[int]:
 
 
 def _check_known(
-    variable: Variable, fragment: Fragment, piece: Coded, codes: list[int], known_from: str
+    variable: Variable, fragment: Fragment, piece: Coded, codes: list[int], *, known_from: str
 ) -> None:
     unknown = [k for k, code in enumerate(codes) if code == UNKNOWN]
     rows = np.flatnonzero(np.isin(piece.codes, unknown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,17 @@ _NAME_WIDTH, _ORIGIN_WIDTH = 24, 30
 
 @dataclass(frozen=True, slots=True)
 class DescriptionRow:
-    """One variable: states or range (None if it has no value), share missing, and why."""
+    """One variable: states or range (None if it has no value), share missing, and why.
+
+    ``of_source`` says whether it belongs to the source: one value within each source.
+    """
 
     variable: str
     states: tuple[str, ...] | None
     range: tuple[float, float] | None
     missing: float
     origin: str
+    of_source: bool = False
 
     @property
     def kind(self) -> str:
@@ -51,15 +56,16 @@ class DescriptionRow:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A table described: one row a variable; ``str`` gives a text that fits 100 columns."""
+    """A table described: one row per variable, then the notes; the text fits 100 columns."""
 
     title: str
     rows: tuple[DescriptionRow, ...]
+    notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas frame with the columns variable, kind, content, missing and origin."""
+        """A pandas frame: variable, kind, content, missing, origin and of_source."""
         pandas = _check.extra("pandas", "pandas", "Description.to_frame")
-        names = ("variable", "kind", "content", "missing", "origin")
+        names = ("variable", "kind", "content", "missing", "origin", "of_source")
         frame = {name: [getattr(row, name) for row in self.rows] for name in names}
         return pandas.DataFrame(frame)
 
@@ -69,7 +75,8 @@ class Description:
         widths[0] = min(widths[0], _NAME_WIDTH)
         widths[4] = min(widths[4], _ORIGIN_WIDTH)
         widths[2] = min(widths[2], _WIDTH - sum(widths) + widths[2] - 8)
-        return "\n".join([self.title, *(_line(row, widths) for row in cells)])
+        notes = [fill(f"note: {note}", _WIDTH, subsequent_indent="  ") for note in self.notes]
+        return "\n".join([self.title, *(_line(row, widths) for row in cells), *notes])
 
     def _repr_html_(self) -> str:
         from consilience.show.notebook import view
@@ -97,8 +104,9 @@ def describe(table: Table) -> Description:
         if variable.is_continuous and known.size:
             span = (float(known.min()), float(known.max()))
         origin = table.origins.get(name, "")
-        rows.append(DescriptionRow(name, variable.states, span, share, origin))
-    return Description(_title(table), tuple(rows))
+        of_source = name in table.of_source
+        rows.append(DescriptionRow(name, variable.states, span, share, origin, of_source))
+    return Description(_title(table), tuple(rows), table.notes)
 
 
 def missing_shares(table: Table) -> FrozenMap[str, FrozenMap[str, float]]:
@@ -139,7 +147,11 @@ def _title(table: Table) -> str:
 
 
 def _cells(row: DescriptionRow) -> tuple[str, ...]:
-    return row.variable, row.kind, row.content, f"{100 * row.missing:.1f} %", row.origin
+    return row.variable, _kind(row), row.content, f"{100 * row.missing:.1f} %", row.origin
+
+
+def _kind(row: DescriptionRow) -> str:
+    return f"{row.kind}, of the source" if row.of_source else row.kind
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from consilience.data.mdlp import mdl_cut_points
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable, increasing
 from consilience.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from consilience.data.door import Rows
 
 __all__ = [
     "MDLP",
@@ -136,7 +139,7 @@ class Cuts:
         below it.
     labels
         Names of the states, one more than points; by default intervals such as ``"<120"`` and
-        ``"[120, 140)"``. A name that is itself a number is refused: it could not be told from a
+        ``"[120, 140)"``. A name that is itself a number is refused: it could be mistaken for a
         value.
 
     Examples
@@ -212,13 +215,13 @@ class MDLP:
         return mdl_cut_points(values[known], weights[known], target[known])
 
 
-def discretize(table: Table, choices: Mapping[str, Discretizer]) -> Table:
+def discretize(table: Rows, choices: Mapping[str, Discretizer]) -> Table:
     """The table with these variables discretised.
 
     Parameters
     ----------
     table
-        A table whose variables are continuous or have numbers for states.
+        A table whose variables are continuous or have numbers for states; or a frame or path.
     choices
         For each variable how to find its cut points: :class:`EqualWidth`, :class:`Quantiles`,
         :class:`Cuts` or :class:`MDLP`, whose target may itself be discretised here by one of the
@@ -236,6 +239,9 @@ def discretize(table: Table, choices: Mapping[str, Discretizer]) -> Table:
     >>> table.variables["age"].states
     ('<30', '[30, 50)', '>=50')
     """
+    from consilience.data.door import as_table  # which needs this module
+
+    table = as_table(table)
     check_choices(choices)
     _check.known("variable", choices, table.variables)
     supervised = {name: choice for name, choice in choices.items() if isinstance(choice, MDLP)}
@@ -286,7 +292,9 @@ def _discretized(table: Table, name: str, choice: Discretizer, *, target: Codes 
         columns={**table.columns, name: cut(values, points)},
         source_codes=table.source_codes,
         weights=table.weights,
-        origins={**table.origins, name: f"discretised by {_told(choice)}"},
+        origins={**table.origins, name: f"discretised by {_in_words(choice)}"},
+        remarks=table.remarks,
+        of_source=table.of_source,
     )
 
 
@@ -316,7 +324,7 @@ def _target(table: Table, name: str, choice: MDLP, supervised: Mapping[str, MDLP
     return table.columns[choice.target]
 
 
-def _told(choice: Any) -> str:
+def _in_words(choice: Any) -> str:
     """A choice in words: ``Quantiles(5)``."""
     values = [getattr(choice, field.name) for field in fields(choice)]
     if isinstance(choice, Cuts):

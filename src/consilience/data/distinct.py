@@ -48,6 +48,8 @@ def distinct(table: Table) -> Table:
         source_codes=kept.source_codes,
         weights=_sums(table, ranks, n_distinct),
         origins=kept.origins,
+        remarks=kept.remarks,
+        of_source=kept.of_source,
     )
 
 

@@ -16,6 +16,7 @@ from consilience.data.parts import parts_of
 from consilience.data.pieces import USUAL_MARKERS, Markers
 from consilience.data.place import Place
 from consilience.data.table import Table
+from consilience.data.text_content import TextForm
 from consilience.data.variable import Schema, Variable
 
 __all__ = ["read_known"]
@@ -27,6 +28,8 @@ def read_known(
     *,
     missing: Iterable[Any] = USUAL_MARKERS,
     stand_ins: Mapping[str, str] | None = None,
+    sep: str | None = None,
+    encoding: str = "utf-8",
 ) -> tuple[Table, dict[str, dict[str, int]]]:
     """Rows as known variables, unseen states as missing; and what was unseen, with its rows.
 
@@ -44,6 +47,8 @@ def read_known(
         one that is a state of the variable is that state.
     stand_ins
         For a variable the state that takes the place of an unseen value, instead of missing.
+    sep, encoding
+        How text files are written, as for :func:`consilience.data.read.read`.
 
     Returns
     -------
@@ -56,7 +61,7 @@ def read_known(
     >>> table.columns["sex"].tolist(), unseen
     ([1, 0, -1], {'sex': {'X': 1}})
     """
-    [part] = parts_of(data, frozenset(variables))
+    [part] = parts_of(data, frozenset(variables), TextForm(sep, encoding))
     markers = Markers.of(missing)
     columns: dict[str, Column] = {}
     unseen: dict[str, dict[str, int]] = {}

@@ -24,12 +24,12 @@ def check_file(path: Path) -> None:
     """Refuse what is no file: nothing at all, a folder, a pipe, a device."""
     if path.is_file():
         return
-    told = ""
+    hint = ""
     if path.is_dir():
-        told = " It is a folder: name a file in it."
+        hint = " It is a folder: name a file in it."
     elif path.exists():
-        told = " It is a pipe or a device: write what it holds to a file first."
-    raise MissingFileError(f"there is no file {str(path)!r}.{told}", file=str(path))
+        hint = " It is a pipe or a device: write what it holds to a file first."
+    raise MissingFileError(f"there is no file {str(path)!r}.{hint}", file=str(path))
 
 
 def check_rows_path(path: str | os.PathLike[str]) -> None:

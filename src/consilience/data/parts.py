@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,13 @@ from consilience.data.pieces import (
     is_declared_dictionary,
 )
 from consilience.data.place import Place
+from consilience.data.text_content import TextForm
 from consilience.errors import DataError, InputError
 
 __all__ = ["Part", "parts_of", "source_name"]
 
 _ACCEPTED = (
-    "Accepted: a path to a .csv, .csv.gz or .parquet file, a list of such paths, a data frame, "
+    "Accepted: a path to a .csv, .tsv (.gz) or .parquet file, a list of such paths, a data frame, "
     "a dict of columns, or a dict with one of these for each source."
 )
 
@@ -74,17 +74,18 @@ class Part:
         return from_values(values, markers, place)
 
 
-def parts_of(data: Any, wanted: Collection[str] | None) -> list[Part]:
+def parts_of(data: Any, wanted: Collection[str] | None, form: TextForm | None = None) -> list[Part]:
     """The parts of the data in order; only the columns wanted are read from files (None: all)."""
+    form = form or TextForm()
     if isinstance(data, Mapping) and _is_dict_of_sources(data):
         parts = []
         sources = [source_name(key) for key in data]
         for source, table in zip(sources, data.values(), strict=True):
             if sources.count(source) > 1:
                 raise DataError(f"two sources are named {source!r}.", source=source)
-            parts += [replace(part, source=source) for part in _tables(table, wanted)]
+            parts += [replace(part, source=source) for part in _tables(table, wanted, form)]
         return parts
-    return _tables(data, wanted)
+    return _tables(data, wanted, form)
 
 
 def source_name(key: Any) -> str:
@@ -145,13 +146,13 @@ def _is_column(value: Any) -> bool:
     return is_array and not isinstance(value, bytes)
 
 
-def _tables(data: Any, wanted: Collection[str] | None) -> list[Part]:
+def _tables(data: Any, wanted: Collection[str] | None, form: TextForm) -> list[Part]:
     if isinstance(data, str | os.PathLike):
-        return [_from_path(data, wanted)]
+        return [_from_path(data, wanted, form)]
     if isinstance(data, list | tuple):
         if not data or not all(isinstance(item, str | os.PathLike) for item in data):
             raise InputError(f"a list must hold paths, at least one. {_ACCEPTED}")
-        return [_from_path(path, wanted) for path in data]
+        return [_from_path(path, wanted, form) for path in data]
     if isinstance(data, Mapping):
         if data and _is_dict_of_sources(data):
             raise InputError(f"a dict of sources cannot hold a dict of sources. {_ACCEPTED}")
@@ -164,8 +165,8 @@ def _tables(data: Any, wanted: Collection[str] | None) -> list[Part]:
     return [_from_arrow(_arrow_table(data))]
 
 
-def _from_path(path: Any, wanted: Collection[str] | None) -> Part:
-    names, table, declared = read_path(Path(path), wanted)
+def _from_path(path: Any, wanted: Collection[str] | None, form: TextForm) -> Part:
+    names, table, declared = read_path(path, wanted, form)
     columns = {name: table.column(name) for name in table.column_names}
     return Part(names, columns, table.num_rows, declared, path=os.fspath(path))
 

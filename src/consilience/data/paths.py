@@ -1,10 +1,11 @@
-"""Tables in files: csv, csv.gz and parquet, read by Arrow.
+"""Tables in files: csv, tsv and parquet, read by Arrow.
 
-Every column of a csv file is read as text, letter for letter: which texts are missing and which
-columns hold numbers is decided later, on the different texts only. Quoted values may contain commas
-and newlines; a byte order mark is allowed. Empty lines are skipped; in a file of one column, where
-one could be a gap as well, only those at the end are, and a gap is a quoted nothing, ``""``. Text
-in parquet files is read as it lies there, already coded; checksums are verified if there are any.
+Every column of a text file is read as text, letter for letter: which texts are missing and which
+columns hold numbers is decided later, on the different texts only. Quoted values may contain
+separators and newlines; a byte order mark is allowed. Empty lines are skipped; in a file of one
+column, where one could be a gap as well, only those at the end are, and a gap is a quoted nothing,
+``""``. Text in parquet files is read as it lies there, already coded; checksums are verified if
+there are any.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from __future__ import annotations
 import base64
 import binascii
 import csv
-import gzip
 import io
-import mmap
+import os
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -28,136 +28,163 @@ import pyarrow.ipc
 import pyarrow.parquet as arrow_parquet
 
 from consilience import _check
-from consilience.data.packed import check_file, unpack
+from consilience.data.packed import check_file
 from consilience.data.pieces import is_text
+from consilience.data.text_content import Bytes, TextForm, content_of, is_stdin
 from consilience.errors import DataError, FormatError, InputError
 
 __all__ = ["EXTENSIONS", "column_names", "has_known_extension", "read_path"]
 
-EXTENSIONS = (".csv", ".csv.gz", ".parquet")
-
-UNPACKED_LIMIT = 2**33
-"""Bytes that a packed csv file may unfold to."""
-
-_UNPACK_FIRST = "Unpack it first (gunzip), if it is to be trusted, and read the unpacked file."
-
-_Bytes: TypeAlias = bytes | mmap.mmap
+EXTENSIONS = (".csv", ".csv.gz", ".parquet", ".tsv", ".tsv.gz")
 
 _BLOCK = 1 << 23
 _LARGEST_BLOCK = (1 << 31) - 1
-_OTHER_SEPARATORS = {";": "';'", "\t": "a tab"}
+_SEPARATORS = {",": "','", ";": "';'", "\t": "a tab"}
 _EMPTY_LINE = re.compile(rb"[\r\n]\r?\n|\r\r")
 _UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")  # how pandas writes row labels
+_PACKED = {b"PAR1": "a parquet file", b"\x1f\x8b": "a gzip file"}
 
 
 def has_known_extension(path: object) -> bool:
-    """Whether a path or text ends like a file that can be read."""
-    return str(path).lower().endswith(EXTENSIONS)
+    """Whether a path or text ends like a file that can be read, or is standard input."""
+    return is_stdin(path) or str(path).lower().endswith(EXTENSIONS)
 
 
-def column_names(path: Path) -> tuple[str, ...]:
+def column_names(
+    path: str | os.PathLike[str], *, sep: str | None = None, encoding: str = "utf-8"
+) -> tuple[str, ...]:
     """Names of all columns of a file."""
-    return read_path(path, frozenset())[0]
+    return read_path(path, frozenset(), TextForm(sep, encoding))[0]
 
 
 def read_path(
-    path: Path, wanted: Collection[str] | None
+    path: str | os.PathLike[str], wanted: Collection[str] | None, form: TextForm
 ) -> tuple[tuple[str, ...], Any, frozenset[str]]:
     """Names of all columns of a file, an Arrow table, and the columns with declared states.
 
-    The table holds the columns wanted (None: all), or any one of them if none is wanted.
+    The table holds the columns wanted (None: all), or any one of them if none is wanted. A file
+    whose name does not tell what it is is a text file if its separator is given.
     """
-    if not has_known_extension(path):
+    if not has_known_extension(path) and form.sep is None:
         raise InputError(
-            f"file {str(path)!r} cannot be read as a table. Accepted: {_check.listed(EXTENSIONS)}.",
+            f"file {str(path)!r} cannot be read as a table. Accepted: {_check.listed(EXTENSIONS)}, "
+            "or text of any name with its separator, sep=.",
             file=str(path),
         )
-    check_file(path)
-    if path.name.lower().endswith(".parquet"):
-        return _read_parquet(path, wanted)
-    content = _content(path)
-    header, has_rows = _header(path, content)
+    if not is_stdin(path):
+        check_file(Path(path))
+    if str(path).lower().endswith(".parquet"):
+        return _read_parquet(Path(path), wanted)
+    text = _Text.of(path, form)
+    header, has_rows = _header(text)
     if len(header) == 1:
-        _check_separator(path, content)
-        _check_empty_lines(path, content)
-    names = _chosen(path, header, wanted)
-    table = (
-        _parse(path, content, names) if has_rows else pa.table({name: _no_text() for name in names})
-    )
+        if form.sep is None:
+            _check_separator(text)
+        _check_empty_lines(text)
+    names = _chosen(text.name, header, wanted)
+    table = _parse(text, names) if has_rows else pa.table({name: _no_text() for name in names})
     return tuple(header), table, frozenset()
 
 
-def _header(path: Path, content: _Bytes, separator: str = ",") -> tuple[list[str], bool]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Text:
+    """A text file in UTF-8, its name and the sign between two values."""
+
+    name: str
+    content: Bytes
+    separator: str
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], form: TextForm) -> _Text:
+        name = "<stdin>" if is_stdin(path) else str(path)
+        content = content_of(path, form)
+        for magic, what in _PACKED.items():
+            if content[: len(magic)] == magic:
+                raise FormatError(
+                    f"file {name!r} is {what}, and text is expected here. Accepted: rows as text, "
+                    "or a file whose extension says what it is.",
+                    file=name,
+                )
+        return cls(name, content, form.separator(Path(path)))
+
+    def lines(self) -> TextIO:
+        """The content as lines of text, decoded as far as they are read."""
+        raw: Any = pa.BufferReader(pa.py_buffer(self.content))
+        return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+
+
+def _header(text: _Text) -> tuple[list[str], bool]:
     """Names in the first line that is not empty, and whether anything stands below it."""
     try:
-        lines = _lines(content)
-        records = csv.reader(lines, delimiter=separator)
+        lines = text.lines()
+        records = csv.reader(lines, delimiter=text.separator)
         header = next((record for record in records if record), None)
         if header is not None:
             return header, any(line.rstrip("\r\n") for line in lines)
     except (UnicodeDecodeError, csv.Error) as problem:
-        raise _explain(path, content, problem) from None
+        raise _explain(text, problem) from None
     raise FormatError(
-        f"file {str(path)!r} is empty. A line with column names is needed.", file=str(path)
+        f"file {text.name!r} is empty. A line with column names is needed.", file=text.name
     )
 
 
-def _check_separator(path: Path, content: _Bytes) -> None:
+def _check_separator(text: _Text) -> None:
     """Refuse a single column whose name falls apart at another separator, quoted text apart."""
-    for separator, told in _OTHER_SEPARATORS.items():
-        names, _ = _header(path, content, separator)
+    for separator, called in _SEPARATORS.items():
+        names, _ = _header(replace(text, separator=separator))
         if len(names) > 1:
             raise DataError(
-                f"file {str(path)!r} looks like it is separated by {told}: its first line would "
-                f"name {len(names)} columns. Accepted: columns separated by commas; a single name "
-                "that holds the sign must stand in quotes.",
-                file=str(path),
+                f"file {text.name!r} looks like it is separated by {called}: its first line would "
+                f"name {len(names)} columns. Read it with sep={separator!r}, or separate its "
+                "columns by commas; a single name that holds the sign must stand in quotes.",
+                file=text.name,
                 separator=separator,
             )
 
 
-def _check_empty_lines(path: Path, content: _Bytes) -> None:
+def _check_empty_lines(text: _Text) -> None:
     """Refuse an empty line between the rows of a single column: it could be a missing value."""
-    if _EMPTY_LINE.search(content) is None:
+    if _EMPTY_LINE.search(text.content) is None:
         return
-    records = csv.reader(_lines(content))
+    records = csv.reader(text.lines(), delimiter=text.separator)
     is_header_seen, empty = False, 0
     try:
         for record in records:
             if record and empty:
                 raise FormatError(
-                    f"file {str(path)!r}, line {empty}: the line is empty, which in a file of one "
+                    f"file {text.name!r}, line {empty}: the line is empty, which in a file of one "
                     'column could be a missing value or nothing. Write "" for a missing value, or '
                     "delete the line.",
-                    file=str(path),
+                    file=text.name,
                     line=empty,
                 )
             is_header_seen = is_header_seen or bool(record)
             if is_header_seen and not record:
                 empty = empty or records.line_num
     except (UnicodeDecodeError, csv.Error) as problem:
-        raise _explain(path, content, problem) from None
+        raise _explain(text, problem) from None
 
 
-def _chosen(path: Path, header: list[str], wanted: Collection[str] | None) -> list[str]:
+def _chosen(file: str, header: list[str], wanted: Collection[str] | None) -> list[str]:
     twice = [name for name, n_times in Counter(header).items() if n_times > 1]
     if twice:
         raise FormatError(
-            f"file {str(path)!r} has two columns named {twice[0]!r}.",
-            file=str(path),
-            column=twice[0],
+            f"file {file!r} has two columns named {twice[0]!r}.", file=file, column=twice[0]
         )
     return [name for name in header if wanted is None or name in wanted] or header[:1]
 
 
-def _parse(path: Path, content: _Bytes, names: list[str]) -> Any:
+def _parse(text: _Text, names: list[str]) -> Any:
+    content = text.content
     has_quotes = content.find(b'"') >= 0
     for block_size in (_BLOCK, max(_BLOCK, min(len(content), _LARGEST_BLOCK))):
         try:
             return arrow_csv.read_csv(
                 pa.BufferReader(pa.py_buffer(content)),
                 read_options=arrow_csv.ReadOptions(block_size=block_size),
-                parse_options=arrow_csv.ParseOptions(newlines_in_values=has_quotes),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=text.separator, newlines_in_values=has_quotes
+                ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.large_string()),
                     include_columns=names,
@@ -169,47 +196,29 @@ def _parse(path: Path, content: _Bytes, names: list[str]) -> Any:
             problem = found
             if "straddling" not in str(found):
                 break
-    raise _explain(path, content, problem) from None
+    raise _explain(text, problem) from None
 
 
-def _content(path: Path) -> _Bytes:
-    if path.name.lower().endswith(".gz"):
-        try:
-            return unpack(path, UNPACKED_LIMIT, _UNPACK_FIRST)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as damage:
-            raise FormatError(
-                f"file {str(path)!r} cannot be unpacked: {damage}.", file=str(path)
-            ) from None
-    with path.open("rb") as file:
-        is_empty = path.stat().st_size == 0
-        return b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def _lines(content: _Bytes) -> TextIO:
-    """The content as lines of text, decoded as far as they are read."""
-    raw: Any = pa.BufferReader(pa.py_buffer(content))
-    return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-
-
-def _explain(path: Path, content: _Bytes, problem: Exception) -> FormatError:
-    """The error for a csv file that Arrow or Python could not read, with the line at fault."""
-    data = bytes(content)
+def _explain(text: _Text, problem: Exception) -> FormatError:
+    """The error for a text file that Arrow or Python could not read, with the line at fault."""
+    data = bytes(text.content)
     try:
-        text = data.decode("utf-8-sig")
+        decoded = data.decode("utf-8-sig")
     except UnicodeDecodeError as found:
         line = data.count(b"\n", 0, found.start) + 1
         return FormatError(
-            f"file {str(path)!r}, line {line}: the text is not UTF-8. Save the file as UTF-8.",
-            file=str(path),
+            f"file {text.name!r}, line {line}: the text is not UTF-8. Save the file as UTF-8, or "
+            "name its encoding: encoding='latin-1'.",
+            file=text.name,
             line=line,
         )
-    return _ragged(path, text) or FormatError(
-        f"file {str(path)!r} is not a csv file: {problem}.", file=str(path)
+    return _ragged(text, decoded) or FormatError(
+        f"file {text.name!r} is not a csv file: {problem}.", file=text.name
     )
 
 
-def _ragged(path: Path, text: str) -> FormatError | None:
-    reader = csv.reader(io.StringIO(text, newline=""))
+def _ragged(text: _Text, decoded: str) -> FormatError | None:
+    reader = csv.reader(io.StringIO(decoded, newline=""), delimiter=text.separator)
     n_columns = 0
     while True:
         line = reader.line_num + 1
@@ -222,9 +231,9 @@ def _ragged(path: Path, text: str) -> FormatError | None:
         n_columns = n_columns or len(record)
         if record and len(record) != n_columns:
             return FormatError(
-                f"file {str(path)!r}, line {line}: {len(record)} values, but the header names "
+                f"file {text.name!r}, line {line}: {len(record)} values, but the header names "
                 f"{n_columns} columns.",
-                file=str(path),
+                file=text.name,
                 line=line,
             )
 
@@ -236,7 +245,7 @@ def _read_parquet(
         schema = arrow_parquet.read_schema(path)
         _check_as_written(path, schema)
         header = [name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name)]
-        names = _chosen(path, header, wanted)
+        names = _chosen(str(path), header, wanted)
         texts = [name for name in names if is_text(schema.field(name).type)]
         with arrow_parquet.ParquetFile(
             path, read_dictionary=texts, page_checksum_verification=True
@@ -267,7 +276,7 @@ def _check_as_written(path: Path, schema: Any) -> None:
 
 
 def _check_rows(path: Path, metadata: Any, n_rows: int) -> None:
-    """Refuse a file whose parts do not add up to the rows that it is said to have."""
+    """Refuse a file whose parts do not add up to the rows that it announces."""
     if n_rows != metadata.num_rows:
         raise _damaged(path, f"{metadata.num_rows:,} rows are announced and {n_rows:,} are there")
 

@@ -12,11 +12,13 @@ from consilience._typing import Column, Floats, Integers
 from consilience.data.coding import Fragment, code_as, code_freely, floats, is_ordered, kind_of
 from consilience.data.discretize import Discretizer, discretize as discretize_table
 from consilience.data.labels import LARGEST_EXACT
+from consilience.data.notes import noted
 from consilience.data.parts import parts_of
 from consilience.data.pieces import USUAL_MARKERS
 from consilience.data.reading_request import ReadRequest
 from consilience.data.source_column import Sourced, with_sources
 from consilience.data.table import Table
+from consilience.data.text_content import TextForm
 from consilience.data.variable import Schema, Variable
 
 __all__ = ["read"]
@@ -28,24 +30,30 @@ def read(
     source: str | None = None,
     weight: str | None = None,
     columns: Iterable[str] | None = None,
+    drop: Iterable[str] = (),
     states: Mapping[str, Iterable[Any]] | None = None,
     discrete: Iterable[str] = (),
     continuous: Iterable[str] = (),
     missing: Iterable[Any] = USUAL_MARKERS,
+    missing_in: Mapping[str, Iterable[Any]] | None = None,
     discretize: Mapping[str, Discretizer] | None = None,
     schema: Schema | Mapping[str, Variable] | None = None,
     partial: bool = False,
+    of_source: Iterable[str] | None = None,
+    sep: str | None = None,
+    encoding: str = "utf-8",
 ) -> Table:
     """A table from files, data frames or columns of one or many sources.
 
     Parameters
     ----------
     data
-        A path to a ``.csv``, ``.csv.gz`` or ``.parquet`` file; a list of such paths, whose rows are
-        appended; a data frame (pandas, polars, pyarrow, duckdb, or anything that Arrow's stream
-        interface or narwhals understands); a dict of columns; or a dict with any of these for each
-        source. Not every part needs every column: what a part never recorded is missing there. The
-        row labels of a pandas frame are not read.
+        A path to a ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz`` or ``.parquet`` file, or ``"-"``
+        for text on standard input; a list of such paths, whose rows are appended; a data frame
+        (pandas, polars, pyarrow, duckdb, or anything that Arrow's stream interface or narwhals
+        understands); a dict of columns; or a dict with any of these for each source. Not every part
+        needs every column: what a part never recorded is missing there. The row labels of a pandas
+        frame are not read.
     source
         The column that names the source of each row; for a dict of sources the name that the source
         variable gets, ``"source"`` by default. A column of that name in such a part must be equal
@@ -56,6 +64,9 @@ def read(
         state all the same.
     columns
         The variables to read, in this order; all columns by default.
+    drop
+        Columns to leave out, such as an identifier of the rows. Their variables are missing in
+        every row if a schema has them.
     states
         For a column the states it can take, in order. They are kept even if no row has them, and
         any other value is an error.
@@ -67,6 +78,8 @@ def read(
         ``nan`` as text are states. They mean the same in text, among the categories of a
         categorical type and in every kind of file. A text listed here that ``states`` or ``schema``
         declare to be a state of its column is that state. The empty text can never be a state.
+    missing_in
+        For some columns what else is missing there: ``missing_in={"chol": [0]}``.
     discretize
         For a column of numbers how to cut it into states; see
         :func:`consilience.data.discretize.discretize`. Use ``Cuts(other.variables["age"].cuts)``
@@ -79,11 +92,21 @@ def read(
         numbers as well as its own states. Sources known to the schema come first.
     partial
         Whether columns of the schema may lack even if others have names much like theirs.
+    of_source
+        The columns that belong to the source, such as the number of beds of a hospital; searches
+        make them no children of the others. If not given, the columns with one value within each
+        source, unless that may be chance (:mod:`consilience.data.notes`).
+    sep
+        The sign between two values of a text file: a comma by default, a tab in a ``.tsv`` file.
+        With it a text file may have any extension.
+    encoding
+        The encoding of text files, by any name that Python knows, such as ``"latin-1"``.
 
     Returns
     -------
     Table
-        ``origins`` and ``describe()`` say why each variable is discrete or continuous.
+        ``origins`` and ``describe()`` say why each variable is discrete or continuous, and
+        ``notes`` what looks odd: identifiers, numbers with a stray label, spikes.
 
     Raises
     ------
@@ -121,15 +144,19 @@ def read(
         source=source,
         weight=weight,
         columns=columns,
+        drop=drop,
         states=states,
         discrete=discrete,
         continuous=continuous,
         missing=missing,
+        missing_in=missing_in,
         discretize=discretize,
         schema=schema,
         partial=partial,
+        of_source=of_source,
+        form=TextForm(sep, encoding),
     )
-    parts = parts_of(data, request.wanted)
+    parts = parts_of(data, request.wanted, request.form)
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))
     rows = with_sources(parts, names, request)
     variables, coded, origins = {}, {}, {}
@@ -143,7 +170,7 @@ def read(
         origins=origins,
     )
     cuts = {name: choice for name, choice in request.discretize.items() if name in variables}
-    return discretize_table(table, cuts)
+    return discretize_table(noted(table, request.of_source), cuts)
 
 
 def _column(

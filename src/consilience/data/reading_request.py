@@ -11,6 +11,7 @@ from consilience.data.discretize import Discretizer, check_choices
 from consilience.data.labels import is_null, label
 from consilience.data.pieces import Markers
 from consilience.data.spelling import misspelt
+from consilience.data.text_content import TextForm
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
 
@@ -26,13 +27,17 @@ class ReadRequest:
     source: str | None
     weight: str | None
     columns: tuple[str, ...] | None
+    drop: frozenset[str]
     states: Mapping[str, tuple[str, ...]]
     discrete: frozenset[str]
     continuous: frozenset[str]
     discretize: Mapping[str, Discretizer]
     markers: Markers
+    markers_by_column: Mapping[str, Markers]
     schema: Schema | None
     partial: bool
+    of_source: tuple[str, ...] | None
+    form: TextForm
 
     @classmethod
     def of(
@@ -41,29 +46,39 @@ class ReadRequest:
         source: str | None,
         weight: str | None,
         columns: Iterable[str] | None,
+        drop: Iterable[str],
         states: Mapping[str, Iterable[Any]] | None,
         discrete: Iterable[str],
         continuous: Iterable[str],
         missing: Iterable[Any],
+        missing_in: Mapping[str, Iterable[Any]] | None,
         discretize: Mapping[str, Discretizer] | None,
         schema: Schema | Mapping[str, Variable] | None,
         partial: bool,
+        of_source: Iterable[str] | None,
+        form: TextForm,
     ) -> ReadRequest:
         """The request, or the error for arguments that contradict each other."""
         check_choices({} if discretize is None else discretize)
+        usual = _listed("missing", missing)
         request = cls(
             source=source,
             weight=weight,
             columns=None if columns is None else _names("columns", columns),
+            drop=frozenset(_names("drop", drop)),
             states=_states(states),
             discrete=frozenset(_names("discrete", discrete)),
             continuous=frozenset(_names("continuous", continuous)),
             discretize=discretize or {},
-            markers=Markers.of(_listed("missing", missing)),
+            markers=Markers.of(usual),
+            markers_by_column=_markers_by_column(usual, missing_in),
             schema=_schema(schema, source),
             partial=partial,
+            of_source=None if of_source is None else _names("of_source", of_source),
+            form=form,
         )
         request._check_kinds()
+        request._check_drop()
         return request
 
     @property
@@ -102,26 +117,31 @@ class ReadRequest:
 
     def markers_of(self, column: str) -> Markers:
         """What is missing in a column: a marker that is a declared state of it is that state."""
+        markers = self.markers_by_column.get(column, self.markers)
         if self.schema is not None and column in self.schema:
-            return self.markers.without(self.schema[column].states or ())
+            return markers.without(self.schema[column].states or ())
         if column in self.states:
-            return self.markers.without(self.states[column])
-        return self.markers
+            return markers.without(self.states[column])
+        return markers
 
     def variables(self, names: Sequence[str], source: str | None) -> tuple[str, ...]:
         """Names of the variables to read from data with these columns and this source."""
         self._check_roles(source)
         existing = dict.fromkeys(names)
-        _check.known("column", self.declared, existing)
+        _check.known("column", [*self.declared, *self.markers_by_column], existing)
         known = existing if self.schema is None else self.schema.variables
+        _check.known("column", self.drop, {**existing, **dict.fromkeys(known)})
         chosen = tuple(known) if self.columns is None else self.columns
         _check.known("column", chosen, known)
+        if self.schema is None:
+            chosen = tuple(name for name in chosen if name not in self.drop)
         if self.schema is not None and not self.partial:
             self._check_spelling(chosen, existing, source)
         variables = tuple(name for name in chosen if name not in (source, self.weight))
         if "" in variables:
             raise DataError(
-                "a column has no name. Name it, or choose the columns to read with columns=.",
+                'a column has no name. Name it, leave it out with drop=[""], or choose the '
+                "columns to read with columns=.",
                 column="",
             )
         return variables
@@ -130,8 +150,12 @@ class ReadRequest:
         self, chosen: Iterable[str], existing: Collection[str], source: str | None
     ) -> None:
         """Refuse a column that is likely meant to be one of the schema that the data lack."""
-        known = {*(self.schema.variables if self.schema else ()), source, self.weight}
-        others = [name for name in existing if name not in known]
+        known: set[str | None] = {
+            *(self.schema.variables if self.schema else ()),
+            source,
+            self.weight,
+        }
+        others = [name for name in existing if name not in known | self.drop]
         for name in chosen:
             found = None if name in existing else misspelt(name, others)
             if found is not None:
@@ -163,6 +187,20 @@ class ReadRequest:
                         f"column {name!r} cannot be in {argument} and in {others[0]}.", column=name
                     )
 
+    def _check_drop(self) -> None:
+        """Refuse to drop what another argument asks for."""
+        asked = [
+            *((name, "columns=") for name in self.columns or ()),
+            *self.declared.items(),
+            (self.weight, "weight="),
+            (self.source, "source="),
+        ]
+        for name, argument in asked:
+            if name in self.drop:
+                raise InputError(
+                    f"column {name!r} cannot be in drop= and in {argument}.", column=name
+                )
+
     def _check_roles(self, source: str | None) -> None:
         if source is not None and source == self.weight:
             raise InputError(f"column {source!r} cannot be source and weight.", column=source)
@@ -185,6 +223,19 @@ def _listed(argument: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{argument} must be a list, got {values!r}.", parameter=argument)
     return tuple(values)
+
+
+def _markers_by_column(missing: Iterable[Any], given: Any) -> dict[str, Markers]:
+    """What is missing in the columns that have markers of their own, besides the usual ones."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f'missing_in must map columns to lists, such as {{"chol": [0]}}, got {given!r}.',
+            parameter="missing_in",
+        )
+    return {
+        name: Markers.of([*missing, *_listed(f"missing_in for {name!r}", texts)])
+        for name, texts in (given or {}).items()
+    }
 
 
 def _states(given: Any) -> dict[str, tuple[str, ...]]:

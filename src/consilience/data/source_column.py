@@ -40,7 +40,8 @@ class Sourced:
         fragments, start = [], 0
         for part in self.parts:
             place = Place(name, part.path, self._source_of(part, start))
-            piece = part.piece(name, self.request.markers_of(name), place)
+            is_read = name not in self.request.drop
+            piece = part.piece(name, self.request.markers_of(name), place) if is_read else None
             fragments.append(Fragment(piece, part.n_rows, place))
             start += part.n_rows
         return fragments

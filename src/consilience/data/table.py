@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,11 @@ class Table:
         stands for one.
     origins
         For each variable, why it is discrete or continuous, in words; shown by :meth:`describe`.
+    remarks
+        For some variables what a reader should know, one sentence or two each; see :attr:`notes`.
+    of_source
+        The variables that belong to the source: they have one value within each source. A search
+        makes them no children of the others.
     """
 
     schema: Schema
@@ -59,6 +64,8 @@ class Table:
     source_codes: Codes | None = None
     weights: Integers | Floats | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    of_source: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         columns = {name: np.ascontiguousarray(column) for name, column in self.columns.items()}
@@ -115,6 +122,13 @@ class Table:
 
         return missing_shares(self)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: identifiers, stray labels, spikes, columns of the source."""
+        from consilience.data.notes import notes_of
+
+        return notes_of(self)
+
     def column(self, name: str) -> Column:
         """The coded column of a variable or of the source."""
         if name in self.columns:
@@ -132,7 +146,14 @@ class Table:
             source_codes=None if self.source_codes is None else self.source_codes[chosen],
             weights=None if self.weights is None else self.weights[chosen],
             origins=self.origins,
+            remarks=self.remarks,
+            of_source=self.of_source,
         )
+
+    def head(self, n_rows: int = 5) -> Table:
+        """The first rows."""
+        _check.whole("head", at_least=0, n_rows=n_rows)
+        return self.take(slice(n_rows))
 
     def select(self, names: Sequence[str]) -> Table:
         """The table with these variables only, in this order; sources and weights stay."""
@@ -144,12 +165,19 @@ class Table:
             source_codes=self.source_codes,
             weights=self.weights,
             origins={name: self.origins[name] for name in names if name in self.origins},
+            remarks={name: self.remarks[name] for name in names if name in self.remarks},
+            of_source=tuple(name for name in names if name in self.of_source),
         )
 
     def pooled(self) -> Table:
         """The same rows without their source, as if they all came from one place."""
-        schema = Schema(dict(self.variables))
-        return Table(schema, self.columns, weights=self.weights, origins=self.origins)
+        return Table(
+            schema=Schema(dict(self.variables)),
+            columns=self.columns,
+            weights=self.weights,
+            origins=self.origins,
+            remarks=self.remarks,
+        )
 
     def distinct(self) -> Table:
         """Equal rows of one source merged into one row whose weight is the sum of theirs."""
@@ -172,6 +200,29 @@ class Table:
     def __len__(self) -> int:
         return self.n_rows
 
+    def __getitem__(self, key: Any) -> Any:
+        """The values of a variable by its name, or a table of the rows of a slice.
+
+        States are texts and None where missing; numbers are floats and NaN where missing.
+
+        >>> from consilience.data.read import read
+        >>> table = read({"sex": ["F", None, "M"], "age": [71.5, 64.0, 50.5]})
+        >>> table["sex"].tolist(), table["age"].tolist(), len(table[1:])
+        (['F', None, 'M'], [71.5, 64.0, 50.5], 2)
+        """
+        if isinstance(key, str):
+            return _values(self, key)
+        if isinstance(key, slice):
+            return self.take(key)
+        raise InputError(
+            f'a table takes a name, table["age"], or a slice of rows, table[10:20]; got '
+            f"one of type {type(key).__name__}. "
+            "Several names: table.select(names); rows at positions or of a mask: table.take(rows).",
+            key=key,
+        )
+
+    __iter__: ClassVar[None] = None  # rows are not walked through one by one
+
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
@@ -184,6 +235,13 @@ class Table:
         from consilience.show.notebook import view
 
         return view(self)
+
+
+def _values(table: Table, name: str) -> npt.NDArray[Any]:
+    column, variable = table.column(name), table.schema[name]
+    if variable.is_continuous:
+        return column
+    return np.array([*variable.discrete_states, None], dtype=object)[column]
 
 
 def _positions(rows: Any, n_rows: int) -> slice | npt.NDArray[Any]:

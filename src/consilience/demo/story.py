@@ -1,4 +1,4 @@
-"""The demonstration: what the library sees in five hospitals, told on a terminal.
+"""The demonstration: what the library sees in five hospitals, shown on a terminal.
 
 Read it as an example of the public interface: each section asks the library one question.
 """

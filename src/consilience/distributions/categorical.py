@@ -91,7 +91,7 @@ class Categorical:
 
     @property
     def rows(self) -> Floats:
-        """The same table with one row a parent state: shape (parent states, states)."""
+        """The same table with one row per parent state: shape (parent states, states)."""
         return self.table.reshape(-1, self.child.n_states)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:

@@ -84,12 +84,18 @@ class NormalInverseGammaPosterior:
 
     def variance(self) -> Floats:
         """Posterior variance of every parameter; infinite if the shape is one or less."""
-        return variances(self.scale, self.shape, self.rate, self.center, self.unit)
+        return variances(self.scale, self.shape, self.rate, self.center, unit=self.unit)
 
     def interval(self, level: float) -> tuple[Floats, Floats]:
         """Ends of the central credible interval of every parameter; exact."""
         return intervals(
-            self.mean, self.scale, self.shape, self.rate, self.center, self.unit, level
+            self.mean,
+            self.scale,
+            self.shape,
+            self.rate,
+            center=self.center,
+            unit=self.unit,
+            level=level,
         )
 
     def draw(self, rng: np.random.Generator) -> Floats:
@@ -144,13 +150,19 @@ class TiedGaussianPosterior:
 
     def variance(self) -> Floats:
         """Posterior variance of every parameter; infinite if the shape is one or less."""
-        found = variances(self._scale(), self.shape, self.rate, self.center, self.unit)
+        found = variances(self._scale(), self.shape, self.rate, self.center, unit=self.unit)
         return found.reshape(self.sizes)
 
     def interval(self, level: float) -> tuple[Floats, Floats]:
         """Ends of the central credible interval of every parameter."""
         low, high = intervals(
-            self.mean, self._scale(), self.shape, self.rate, self.center, self.unit, level
+            self.mean,
+            self._scale(),
+            self.shape,
+            self.rate,
+            center=self.center,
+            unit=self.unit,
+            level=level,
         )
         return low.reshape(self.sizes), high.reshape(self.sizes)
 
@@ -185,7 +197,9 @@ def unstandardized(coefficients: Floats, center: Floats, unit: Floats) -> Floats
     return np.concatenate([intercept[..., None], slopes], axis=-1)
 
 
-def variances(scale: Floats, shape: Floats, rate: Floats, center: Floats, unit: Floats) -> Floats:
+def variances(
+    scale: Floats, shape: Floats, rate: Floats, center: Floats, *, unit: Floats
+) -> Floats:
     """Variances of intercept, coefficients and sd along the last axis."""
     is_finite = shape > 1
     below = np.where(is_finite, shape - 1, 1.0)
@@ -203,6 +217,7 @@ def intervals(
     scale: Floats,
     shape: Floats,
     rate: Floats,
+    *,
     center: Floats,
     unit: Floats,
     level: float,

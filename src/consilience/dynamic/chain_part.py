@@ -124,7 +124,16 @@ class ChainPart:
             moves = np.ascontiguousarray(numbers[places])
             start = numbers[self.starts[g] + states]
             first_sum, pairs = np.zeros(k), np.zeros((k, k))
-            self._run(sequences, start, moves, likelihoods, first_sum, pairs, sums, log)
+            self._run(
+                sequences,
+                start,
+                moves,
+                likelihoods,
+                first_sum=first_sum,
+                pairs=pairs,
+                sums=sums,
+                log=log,
+            )
             np.add.at(counts, places.ravel(), (pairs * moves).ravel())
             np.add.at(counts, self.starts[g] + states, first_sum)
         for q, stride in enumerate(self.strides):
@@ -150,6 +159,7 @@ class ChainPart:
         start: Floats,
         moves: Floats,
         likelihoods: Floats,
+        *,
         first_sum: Floats,
         pairs: Floats,
         sums: Floats,

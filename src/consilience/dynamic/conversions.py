@@ -189,9 +189,9 @@ def to_hmm(net: DynamicNetwork) -> HMM:
         "Use fewer chains or states.",
     )
     names = list(net.hidden)
-    first = np.array([_joint(net, names, z, {}, 0) for z in hidden])
+    first = np.array([_joint(net, names, z, {}, t=0) for z in hidden])
     named = [dict(zip(names, z, strict=True)) for z in hidden]
-    moves = np.array([[_joint(net, names, z, before, 1) for z in hidden] for before in named])
+    moves = np.array([[_joint(net, names, z, before, t=1) for z in hidden] for before in named])
     emission = np.array([[_emitted(net, observed, x, z) for x in shown] for z in named])
     return HMM(first, moves, emission)
 
@@ -219,7 +219,12 @@ def _refuse_other_hmm(net: DynamicNetwork, observed: Sequence[str]) -> None:
 
 
 def _joint(
-    net: DynamicNetwork, names: Sequence[str], states: Sequence[int], before: dict[str, int], t: int
+    net: DynamicNetwork,
+    names: Sequence[str],
+    states: Sequence[int],
+    before: dict[str, int],
+    *,
+    t: int,
 ) -> float:
     """Probability of joint hidden states, in the first slice or given those before."""
     now = dict(zip(names, states, strict=True))

@@ -52,7 +52,7 @@ from consilience.inference.layout import Layout
 from consilience.learning import AvailableCases
 from consilience.network.network import MEMORY_LIMIT
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
-from consilience.parameters.fit_record import NOTHING_TOLD, ROUNDING, Statistics, Told, record_of
+from consilience.parameters.fit_record import NO_REPORT, ROUNDING, GapReport, Statistics, record_of
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.structure.searches.task import Progress
@@ -116,7 +116,16 @@ def fit(
         raise InputError(
             f"fit: gaps must be cs.EM() or cs.AvailableCases(), got {gaps!r}.", parameter="gaps"
         )
-    plan = _plan(dag, panel, estimator, gaussian, logistic, hidden, initial, memory_limit)
+    plan = _plan(
+        dag,
+        panel,
+        estimator,
+        gaussian,
+        logistic=logistic,
+        hidden=hidden,
+        initial=initial,
+        memory_limit=memory_limit,
+    )
     seen = plan.statistics()
     if isinstance(gaps, AvailableCases) or not (plan.hidden or _has_gaps(seen)):
         if plan.hidden:
@@ -162,7 +171,16 @@ def em(
     choice = EM() if choice is None else choice
     if not isinstance(choice, EM):
         raise InputError(f"em: choice must be cs.EM(...), got {choice!r}.", parameter="choice")
-    plan = _plan(dag, panel, estimator, gaussian, None, hidden, initial, memory_limit)
+    plan = _plan(
+        dag,
+        panel,
+        estimator,
+        gaussian,
+        logistic=None,
+        hidden=hidden,
+        initial=initial,
+        memory_limit=memory_limit,
+    )
     refuse_logistic(plan.task)
     rng = _check.generator(seed)
     return _Run(plan, plan.statistics(), choice, start, rng, progress, initial).story()
@@ -173,6 +191,7 @@ def _plan(
     panel: Panel,
     estimator: Any,
     gaussian: Any,
+    *,
     logistic: Any,
     hidden: Hidden | None,
     initial: Initial | None,
@@ -203,7 +222,7 @@ def _has_gaps(seen: Statistics) -> bool:
 def _closed(plan: FitPlan, seen: Statistics, initial: Initial | None) -> DynamicNetwork:
     """The network of statistics that say all."""
     local = plan.task.estimated(seen)
-    return _assembled(plan, plan.task, local, seen, seen, NOTHING_TOLD, initial)
+    return _assembled(plan, plan.task, local, seen, used=seen, told=NO_REPORT, initial=initial)
 
 
 def _assembled(
@@ -211,8 +230,9 @@ def _assembled(
     task: FitTask,
     local: Mapping[str, Distribution],
     seen: Statistics,
+    *,
     used: Statistics,
-    told: Told,
+    told: GapReport,
     initial: Initial | None,
 ) -> DynamicNetwork:
     local = {**local, **_flat_posteriors(task, local, used)}
@@ -329,14 +349,16 @@ class _Run:
         )
         done = climber.ascent()
         best, step = done.best, done.step
-        told = told_of(self.choice, best, len(done.climbs), self.seen, plan.hidden)
+        told = told_of(self.choice, best, len(done.climbs), self.seen, hidden=plan.hidden)
         falls = on_falls(best.n_falls, step.statistics(best.expected).moments)
         told = replace(told, notes=(*(told.notes or ()), *falls))
         if done.rounds is not None:
             told = with_rounds(told, done.rounds)
         used = step.statistics(done.expected)
         local = done.task.estimated(used)
-        net = _assembled(plan, done.task, local, self.seen, used, told, self.initial)
+        net = _assembled(
+            plan, done.task, local, self.seen, used=used, told=told, initial=self.initial
+        )
         families = Families.of(net)
         reached = self._log_likelihood(net, families)
         if step.log_prior is not None and done.rounds is None and not _is_other(self.initial):

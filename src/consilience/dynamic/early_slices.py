@@ -155,7 +155,7 @@ def whole_initial(
         found[source] = said[source]
     for k in range(order):
         for name, local in transition.items():
-            found[at(name, k)] = _early_law(name, k, local, said, roles, source)
+            found[at(name, k)] = _early_law(name, k, local, said, roles=roles, source=source)
     for one in list(found.values()):
         for parent in one.given:
             base = split_slice(parent.name)
@@ -169,6 +169,7 @@ def _early_law(
     k: int,
     local: Distribution,
     said: Mapping[str, Distribution],
+    *,
     roles: _Roles,
     source: str | None,
 ) -> Distribution:

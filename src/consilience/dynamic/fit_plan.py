@@ -40,7 +40,7 @@ from consilience.statistics.moments import Moments
 
 __all__ = ["FitPlan", "plan_of"]
 
-ROWS_FOR_A_VARIANCE = 2
+ROWS_FOR_PER_VARIANCE = 2
 """Rows that a regression needs beyond its coefficients to say something about its variance."""
 
 
@@ -214,14 +214,24 @@ def plan_of(
     nodes, inputs = _nodes(dag, wide, source)
     order = order_of(dag)
     parents = {name: _parents(dag, name) for name in nodes}
-    way, notes = _way(initial, wide, nodes, parents, tuple(states), order, source)
-    conditional, own, fixed = _first(way, nodes, parents, tuple(states), order, source)
+    way, notes = _way(
+        initial, wide, nodes, parents, hidden=tuple(states), order=order, source=source
+    )
+    conditional, own, fixed = _first(way, nodes, parents, tuple(states), order=order, source=source)
     counted = {
-        name: _counted_from(way, parents[name], tuple(states), name, order, source)
+        name: _counted_from(way, parents[name], tuple(states), name, order=order, source=source)
         for name in nodes
     }
     task = _task(
-        wide, dag, nodes, parents, own, order, source, (estimator, gaussian, logistic), memory_limit
+        wide,
+        dag,
+        nodes,
+        parents,
+        own=own,
+        order=order,
+        source=source,
+        said=(estimator, gaussian, logistic),
+        memory_limit=memory_limit,
     )
     return FitPlan(
         wide,
@@ -315,6 +325,7 @@ def _way(
     panel: Panel,
     nodes: Sequence[str],
     parents: Mapping[str, Sequence[str]],
+    *,
     hidden: Sequence[str],
     order: int,
     source: str | None,
@@ -326,7 +337,7 @@ def _way(
     is_free = [name for name in recorded if not is_tied(parents[name], 0)]
     if initial is not None:
         if isinstance(initial, Estimated):
-            _refuse_too_few(panel, is_free, parents, order, source)
+            _refuse_too_few(panel, is_free, parents, order, source=source)
         kind = type(initial).__name__
         return initial, (f"First slices: {kind} ({many}).",)
     if n < 2:
@@ -336,7 +347,7 @@ def _way(
         if hidden:
             note += "of hidden nodes the first law rests on one sequence and the prior; "
         return Conditional(), (note.rstrip("; ") + ".",) if is_free or hidden else ()
-    lacking = _too_few(panel, is_free, parents, order, source)
+    lacking = _too_few(panel, is_free, parents, order, source=source)
     if lacking:
         return Conditional(), (
             f"First slices: {many} are too few to estimate the first law of {lacking!r}, so the "
@@ -350,6 +361,7 @@ def _too_few(
     names: Sequence[str],
     parents: Mapping[str, Sequence[str]],
     order: int,
+    *,
     source: str | None,
 ) -> str | None:
     """A continuous node whose first law the sequences cannot tell."""
@@ -361,7 +373,7 @@ def _too_few(
                 continue
             early = early_parents(parents[name], k, source)
             n = sum(variables[p.rsplit("(", 1)[0]].is_continuous for p in early if p != source)
-            if n_rows < 1 + n + ROWS_FOR_A_VARIANCE:
+            if n_rows < 1 + n + ROWS_FOR_PER_VARIANCE:
                 return at(name, k)
     return None
 
@@ -371,9 +383,10 @@ def _refuse_too_few(
     names: Sequence[str],
     parents: Mapping[str, Sequence[str]],
     order: int,
+    *,
     source: str | None,
 ) -> None:
-    lacking = _too_few(panel, names, parents, order, source)
+    lacking = _too_few(panel, names, parents, order, source=source)
     if lacking is not None:
         raise DataError(
             f"{panel.n_sequences} sequences are too few to estimate the law of {lacking!r}: a "
@@ -388,6 +401,7 @@ def _first(
     nodes: Sequence[str],
     parents: Mapping[str, tuple[str, ...]],
     hidden: Sequence[str],
+    *,
     order: int,
     source: str | None,
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], dict[str, Distribution]]:
@@ -417,6 +431,7 @@ def _counted_from(
     parents: Sequence[str],
     hidden: Sequence[str],
     name: str,
+    *,
     order: int,
     source: str | None,
 ) -> int:
@@ -432,6 +447,7 @@ def _task(
     dag: DAG,
     nodes: Sequence[str],
     parents: Mapping[str, Sequence[str]],
+    *,
     own: Mapping[str, Sequence[str]],
     order: int,
     source: str | None,
@@ -462,7 +478,7 @@ def _task(
         kind.values(), n_sources, estimator=estimator, gaussian=gaussian, logistic=logistic
     )
     engine = engine_of(first_slices(panel, 1))
-    root = source_root(engine, bag, source or "", kind, chosen)
+    root = source_root(engine, bag, source or "", kind, chosen=chosen)
     blank = Table(
         schema,
         {

@@ -134,10 +134,10 @@ def forecast(
         If there is no exact answer (without draws), or a distribution has no posterior (with them).
     """
     _check.whole("forecast", at_least=1, steps=steps)
-    columns = input_columns(net, inputs, panel.n_sequences, steps, "forecast")
+    columns = input_columns(net, inputs, panel.n_sequences, steps, owner="forecast")
     if draws is not None:
         _check.whole("forecast", at_least=2, draws=draws)
-        return _by_draws(net, panel, steps, columns, draws, _check.generator(seed))
+        return _by_draws(net, panel, steps, columns, draws=draws, rng=_check.generator(seed))
     return _exact(net, panel, steps, columns)
 
 
@@ -172,6 +172,7 @@ def _by_draws(
     panel: Panel,
     steps: int,
     inputs: Mapping[str, Column],
+    *,
     draws: int,
     rng: np.random.Generator,
 ) -> Forecast:
@@ -255,7 +256,7 @@ def _draw_one_by_one(
             }
             for name, column in inputs.items():
                 wide[name][:, width:] = column.reshape(n, steps)[chosen]
-            draw_slices(one, wide, sources, width, rng, before=before - width)
+            draw_slices(one, wide, sources, width, rng=rng, before=before - width)
             for name, paths in drawn.items():
                 paths[d, chosen] = wide[name][:, width:]
 

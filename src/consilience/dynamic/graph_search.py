@@ -100,14 +100,14 @@ def learn(
         order,
         instantaneous,
         score,
-        search,
-        gaps,
-        (require, forbid, tiers),
-        seconds,
-        seed,
-        progress,
-        memory_limit,
-        logistic,
+        search=search,
+        gaps=gaps,
+        wanted=(require, forbid, tiers),
+        seconds=seconds,
+        seed=seed,
+        progress=progress,
+        memory_limit=memory_limit,
+        logistic=logistic,
     ).dag
 
 
@@ -152,14 +152,14 @@ def search(
         order,
         instantaneous,
         score,
-        search,
-        gaps,
-        (require, forbid, tiers),
-        seconds,
-        seed,
-        progress,
-        memory_limit,
-        logistic,
+        search=search,
+        gaps=gaps,
+        wanted=(require, forbid, tiers),
+        seconds=seconds,
+        seed=seed,
+        progress=progress,
+        memory_limit=memory_limit,
+        logistic=logistic,
     )
 
 
@@ -180,7 +180,7 @@ def score(dag: DAG, panel: Panel, score: Score, *, memory_limit: float = MEMORY_
     check_graph(dag)
     table = lagged_table(panel, order_of(dag))
     _check.known("variable", dag.nodes, table.variables)
-    return _transition_score(table, dag, score, panel.inputs, memory_limit)
+    return _transition_score(table, dag, score, panel.inputs, memory_limit=memory_limit)
 
 
 def choose_order(
@@ -230,9 +230,18 @@ def choose_order(
             graphs[order] = vector_autoregression(names, order)
         else:
             graphs[order] = _found(
-                panel, wide, order, instantaneous, judge, search, seed, memory_limit
+                panel,
+                wide,
+                order,
+                instantaneous,
+                judge=judge,
+                search=search,
+                seed=seed,
+                memory_limit=memory_limit,
             )
-        scores[order] = _transition_score(wide, graphs[order], judge, panel.inputs, memory_limit)
+        scores[order] = _transition_score(
+            wide, graphs[order], judge, panel.inputs, memory_limit=memory_limit
+        )
         if is_linear and isinstance(judge, LogLikelihood | BIC | AIC | EBIC):
             scores[order] += _at_the_maximum(graphs[order], names, float(wide.total_weight))
     best = max(tried, key=lambda order: scores[order])
@@ -254,6 +263,7 @@ def _found(
     wide: Table,
     order: int,
     instantaneous: bool,
+    *,
     judge: Score,
     search: Search | None,
     seed: Seed,
@@ -282,6 +292,7 @@ def _search(
     order: int,
     instantaneous: bool,
     score: Score | None,
+    *,
     search: Search | None,
     gaps: StructuralEM | None,
     wanted: tuple[Iterable[Arc], Iterable[Arc], Iterable[Iterable[str]]],
@@ -324,7 +335,7 @@ def _search(
         memory_limit=memory_limit,
         logistic=logistic,
     )
-    return _of_transition(found, table, score, panel.inputs, memory_limit)
+    return _of_transition(found, table, score, panel.inputs, memory_limit=memory_limit)
 
 
 def _forbidden(panel: Panel, order: int, *, instantaneous: bool) -> set[tuple[str, str]]:
@@ -361,7 +372,7 @@ def _pruned(dag: DAG) -> DAG:
 
 
 def _transition_score(
-    table: Table, dag: DAG, score: Score, inputs: Sequence[str], memory_limit: float
+    table: Table, dag: DAG, score: Score, inputs: Sequence[str], *, memory_limit: float
 ) -> float:
     engine = engine_of(table)
     found = family_scores(engine, dag, score, memory_limit=memory_limit)
@@ -375,6 +386,7 @@ def _of_transition(
     table: Table,
     score: Score | None,
     inputs: Sequence[str],
+    *,
     memory_limit: float,
 ) -> SearchResult:
     """The record with lagged nodes and inputs taken out of graph and score."""

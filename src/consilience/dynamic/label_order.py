@@ -75,7 +75,7 @@ def _long_run(net: DynamicNetwork, names: list[str]) -> dict[str, Floats]:
         name: np.zeros((SEQUENCES, STEPS), float if v.is_continuous else np.int64)
         for name, v in net.variables.items()
     }
-    draw_slices(net, columns, np.zeros(SEQUENCES, np.int64), 0, rng)
+    draw_slices(net, columns, np.zeros(SEQUENCES, np.int64), 0, rng=rng)
     return {
         name: np.bincount(columns[name].ravel(), minlength=net.variables[name].n_states)
         / (SEQUENCES * STEPS)

@@ -147,7 +147,7 @@ class LinearPart:
             sums,
             squares,
         )
-        found = self._sums(groups, counts, sums, squares, centers) if wants_sums else {}
+        found = self._sums(groups, counts, sums, squares, centers=centers) if wants_sums else {}
         sd = np.sqrt(spread)
         return Gaussians(
             log,
@@ -191,7 +191,7 @@ class LinearPart:
             wide = [*scope, TimedNode(child, 0)]
             needed = {p for f in waiting if not isinstance(f, str) for p in f.parents} | set(after)
             kept = list(after) if not waiting else [node for node in wide if node in needed]
-            found.append(self._node(child, one, scope, wide, kept))
+            found.append(self._node(child, one, scope, wide, kept=kept))
             scope = kept
         return tuple(found)
 
@@ -201,6 +201,7 @@ class LinearPart:
         one: SliceFamily | str,
         scope: Sequence[TimedNode],
         wide: Sequence[TimedNode],
+        *,
         kept: Sequence[TimedNode],
     ) -> _Node:
         at = {node: place for place, node in enumerate(wide)}
@@ -326,6 +327,7 @@ class LinearPart:
         counts: Floats,
         sums: Floats,
         squares: Floats,
+        *,
         centers: Floats,
     ) -> dict[str, Sums]:
         found, place = {}, 0

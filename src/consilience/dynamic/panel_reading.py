@@ -111,7 +111,7 @@ def read_panel(
     [['u', 'v'], ['u', 'u']]
     """
     _check.names("read_panel", inputs=inputs)
-    wanted = _columns(data, columns, schema, (sequence, time), (source, weight))
+    wanted = _columns(data, columns, schema, (sequence, time), roles=(source, weight))
     rows = read(
         data,
         source=source,
@@ -127,9 +127,9 @@ def read_panel(
     )
     _refuse_other(absent)
     who = _sequences(data, sequence, missing, rows.n_rows)
-    found = _ordered(data, rows, who, time, step, missing)
+    found = _ordered(data, rows, who, time, step=step, missing=missing)
     _check_constant(found, rows)
-    return _with_steps(found, rows, absent, sequence, time, tuple(inputs))
+    return _with_steps(found, rows, absent, sequence, time=time, inputs=tuple(inputs))
 
 
 class _Order(NamedTuple):
@@ -154,6 +154,7 @@ def _columns(
     columns: Iterable[str] | None,
     schema: Any,
     keys: tuple[str | None, str | None],
+    *,
     roles: tuple[str | None, str | None],
 ) -> Iterable[str] | None:
     """The columns that are variables: those named, or all but sequence and time."""
@@ -189,7 +190,7 @@ def _sequences(data: Any, name: str | None, missing: Iterable[Any], n_rows: int)
 
 
 def _ordered(
-    data: Any, rows: Table, who: Keys, time: str | None, step: Any, missing: Iterable[Any]
+    data: Any, rows: Table, who: Keys, time: str | None, *, step: Any, missing: Iterable[Any]
 ) -> _Order:
     """The rows by sequence and time, each with its place on the grid of its sequence."""
     if not rows.n_rows:
@@ -222,7 +223,7 @@ def _ordered(
             notes = (f"A step is {size:g} {_UNITS[kind]}, the smallest distance of two rows.",)
     else:
         size = checked_step(step, kind)
-    return _on_grid(plain, is_next, size, time, notes)
+    return _on_grid(plain, is_next, size, time, notes=notes)
 
 
 _UNITS = {"number": "in units of time", "date": "days", "moment": "seconds"}
@@ -242,7 +243,9 @@ def _refuse_repeated(order: _Order, is_repeated: Any, time: str) -> None:
         )
 
 
-def _on_grid(order: _Order, is_next: Any, size: float, time: str, notes: tuple[str, ...]) -> _Order:
+def _on_grid(
+    order: _Order, is_next: Any, size: float, time: str, *, notes: tuple[str, ...]
+) -> _Order:
     begins = np.flatnonzero(~is_next)
     lengths = np.diff(np.append(begins, len(is_next)))
     exact = (order.ticks - np.repeat(order.ticks[begins], lengths)) / size
@@ -289,6 +292,7 @@ def _with_steps(
     rows: Table,
     absent: Absent | None,
     sequence: str | None,
+    *,
     time: str | None,
     inputs: tuple[str, ...],
 ) -> Panel:
@@ -308,7 +312,7 @@ def _with_steps(
             column=time,
         )
     if holes.size and isinstance(absent, FillSteps):
-        return _filled(order, rows, jump, sequence, time, inputs)
+        return _filled(order, rows, jump, sequence, time=time, inputs=inputs)
     begins = ~is_next
     begins[holes] = True
     firsts = np.flatnonzero(begins)
@@ -346,6 +350,7 @@ def _filled(
     rows: Table,
     jump: Integers,
     sequence: str | None,
+    *,
     time: str | None,
     inputs: tuple[str, ...],
 ) -> Panel:

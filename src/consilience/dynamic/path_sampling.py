@@ -45,11 +45,11 @@ def sample_panel(
             variable=net.conditional[0],
         )
     columns = _blank(net, n, length)
-    for name, column in input_columns(net, inputs, n, length, "sample").items():
+    for name, column in input_columns(net, inputs, n, length, owner="sample").items():
         columns[name][:] = column.reshape(n, length)
     sources = _drawn_sources(net, n, rng)
-    draw_slices(net, columns, sources, 0, rng)
-    return _panel(net, columns, sources, n, length)
+    draw_slices(net, columns, sources, 0, rng=rng)
+    return _panel(net, columns, sources, n, length=length)
 
 
 def draw_slices(
@@ -57,8 +57,8 @@ def draw_slices(
     columns: Mapping[str, Column],
     sources: Integers,
     known: int,
-    rng: np.random.Generator,
     *,
+    rng: np.random.Generator,
     before: int = 0,
 ) -> None:
     """Fill the columns, shape (sequences, steps), from step ``known`` on.
@@ -74,7 +74,7 @@ def draw_slices(
         within = order if t + before >= net.order else _early_order(net, t + before)
         for name in (node for node in within if node in local):
             columns[name][:, t] = draw_family(
-                local[name], local[name].local, columns, sources, t, rng
+                local[name], local[name].local, columns, sources, t=t, rng=rng
             )
 
 
@@ -116,6 +116,7 @@ def draw_family(
     local: Distribution,
     columns: Mapping[str, Column],
     sources: Integers,
+    *,
     t: int,
     rng: np.random.Generator,
 ) -> Column:
@@ -151,7 +152,7 @@ def _parents_at(
 
 
 def input_columns(
-    net: DynamicNetwork, inputs: Any, n: int, length: int, owner: str
+    net: DynamicNetwork, inputs: Any, n: int, length: int, *, owner: str
 ) -> dict[str, Column]:
     """The inputs of so many sequences and steps, one sequence after the other.
 
@@ -231,7 +232,7 @@ def _drawn_sources(net: DynamicNetwork, n: int, rng: np.random.Generator) -> Int
 
 
 def _panel(
-    net: DynamicNetwork, columns: Mapping[str, Column], sources: Integers, n: int, length: int
+    net: DynamicNetwork, columns: Mapping[str, Column], sources: Integers, n: int, *, length: int
 ) -> Panel:
     coded = {
         name: column.ravel()

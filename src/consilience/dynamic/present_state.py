@@ -65,8 +65,8 @@ def _filled(
     sources = np.array([one.sources for one in tries])[which, np.arange(len(which))]
     for f, line in enumerate(lines):
         mine = np.flatnonzero(which == f)
-        _draw_discrete(line, families, mine, columns, rng)
-        _draw_linear(line, families, mine, columns, rng)
+        _draw_discrete(line, families, mine, columns, rng=rng)
+        _draw_linear(line, families, mine, columns, rng=rng)
     return sources, columns
 
 
@@ -75,6 +75,7 @@ def _draw_discrete(
     families: Families,
     chosen: Integers,
     columns: Mapping[str, Column],
+    *,
     rng: np.random.Generator,
 ) -> None:
     frontier = line.frontier
@@ -104,6 +105,7 @@ def _draw_linear(
     families: Families,
     chosen: Integers,
     columns: Mapping[str, Column],
+    *,
     rng: np.random.Generator,
 ) -> None:
     linear = line.linear

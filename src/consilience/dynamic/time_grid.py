@@ -37,7 +37,7 @@ __all__ = ["Clock", "clock_of"]
 OFF_GRID = 1e-6
 """Share of a step that a time may be off by rounding."""
 
-SECONDS_A_DAY = 86_400
+SECONDS_PER_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def checked_step(step: Any, kind: str) -> float:
     """The step in units of the kind of time."""
     if isinstance(step, timedelta | np.timedelta64):
         seconds = np.timedelta64(step) / np.timedelta64(1, "s")
-        step = float(seconds if kind == "moment" else seconds / SECONDS_A_DAY)
+        step = float(seconds if kind == "moment" else seconds / SECONDS_PER_DAY)
     _check.positive("read_panel", step=step)
     return float(step)
 
@@ -143,8 +143,8 @@ def _period(pattern: str, a_year: int) -> Callable[[str], float | None]:
 
 def _date(text: str) -> float | None:
     seconds = _moment(text)
-    is_day = seconds is not None and seconds % SECONDS_A_DAY == 0
-    return seconds / SECONDS_A_DAY if is_day and seconds is not None else None
+    is_day = seconds is not None and seconds % SECONDS_PER_DAY == 0
+    return seconds / SECONDS_PER_DAY if is_day and seconds is not None else None
 
 
 def _moment(text: str) -> float | None:

@@ -159,7 +159,7 @@ def _variable(tokens: Tokens, variables: dict[str, Variable]) -> None:
             raise tokens.fault(token, f"'type', 'property' or '}}' in the variable {name!r}")
     if states is None:
         raise fault(tokens.file, line, f"the variable {name!r} has no 'type discrete'.")
-    declare(variables, name, states, tokens.file, line)
+    declare(variables, name, states, tokens.file, line=line)
 
 
 def _states(tokens: Tokens, name: str) -> list[str]:
@@ -205,7 +205,7 @@ def _probability(tokens: Tokens) -> _Block:
 
 
 def _draft(block: _Block, variables: dict[str, Variable], file: str) -> Draft:
-    family = family_of(variables, block.child, block.parents, file, block.line)
+    family = family_of(variables, block.child, block.parents, file, line=block.line)
     if block.table is None:
         return _draft_of_rows(block, family, file)
     line = block.table.line

@@ -104,6 +104,7 @@ def declare(
     name: str,
     states: Iterable[str] | None,
     file: str,
+    *,
     line: int | None,
 ) -> None:
     """Add the variable that a file declares, continuous if it has no states; but not twice."""
@@ -120,6 +121,7 @@ def family_of(
     child: str,
     parents: Sequence[str],
     file: str,
+    *,
     line: int | None,
 ) -> Family:
     """The family of these names, refused if one is unknown or its table too large."""

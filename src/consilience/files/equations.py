@@ -47,7 +47,7 @@ def equation_of(local: LinearGaussian) -> str:
 
 
 def read_equation(
-    text: str, child: Variable, given: Sequence[Variable], file: str, line: int
+    text: str, child: Variable, given: Sequence[Variable], file: str, *, line: int
 ) -> LinearGaussian:
     """The distribution that an equation states."""
     discrete, continuous = kinds(given)

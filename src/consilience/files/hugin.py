@@ -135,7 +135,7 @@ def _node(tokens: Tokens, variables: dict[str, Variable]) -> None:
     states = _attribute(tokens, f"the node {name!r}", "states", _states)
     if states is None:
         raise fault(tokens.file, line, f"the node {name!r} has no states.")
-    declare(variables, name, states, tokens.file, line)
+    declare(variables, name, states, tokens.file, line=line)
 
 
 def _states(tokens: Tokens, block: str) -> list[str]:
@@ -171,7 +171,7 @@ def _data(tokens: Tokens, block: str) -> tuple[Floats, str, int]:
 
 def _draft(potential: _Potential, variables: dict[str, Variable], file: str) -> Draft:
     line = potential.line
-    family = family_of(variables, potential.child, potential.parents, file, line)
+    family = family_of(variables, potential.child, potential.parents, file, line=line)
     rows = rows_of(potential.values, family, file, line)
     width = family.shape[-1]
     return Draft(family, rows, lambda row: line_of_number(potential.text, line, row * width))

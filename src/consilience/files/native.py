@@ -160,7 +160,7 @@ def _regression(node: Content, variables: dict[str, Variable]) -> LinearGaussian
 
 def _draft(node: Content, variables: dict[str, Variable]) -> Draft:
     file = node.file
-    family = family_of(variables, node.take("name", str), node.texts("parents"), file, None)
+    family = family_of(variables, node.take("name", str), node.texts("parents"), file, line=None)
     if node.take("shape", list) != list(family.shape):
         found = shown(node.fields["shape"])
         raise node.fault(f"'shape' must be {list(family.shape)}, found {found}")

@@ -40,7 +40,7 @@ from consilience.parameters.strength import Gamma, PerState, Strength
 
 __all__ = ["posterior_from", "to_content"]
 
-MOST_ROWS = 2.0**53  # whole numbers beyond are not told apart
+MOST_ROWS = 2.0**53  # whole numbers beyond are not distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +172,13 @@ def _strength_content(strength: Strength) -> dict[str, list[float]]:
 
 
 def _strength(content: Content) -> Strength:
-    said = content.inner("strength")
-    ways = [way for way in STRENGTHS if way in said.fields]
-    if len(ways) != 1 or len(said.floats(ways[0])) != STRENGTHS[ways[0]]:
+    strength = content.inner("strength")
+    ways = [way for way in STRENGTHS if way in strength.fields]
+    if len(ways) != 1 or len(strength.floats(ways[0])) != STRENGTHS[ways[0]]:
         raise content.fault(
             '\'strength\' must be one of {"s": [x]}, {"per_state": [x]}, {"gamma": [x, y]}'
         )
-    numbers = content.within(ways[0], said.floats(ways[0])).tolist()
+    numbers = content.within(ways[0], strength.floats(ways[0])).tolist()
     if ways[0] == "s":
         return numbers[0]
     return PerState(*numbers) if ways[0] == "per_state" else Gamma(*numbers)

@@ -53,7 +53,7 @@ def sweep(text: str, start: int, file: str) -> tuple[dict[str, Variable], list[D
             states = match[3].replace(",", " ").split()
             if len(states) != int(match[2]):
                 return None
-            declare(variables, match[1], states, file, None)
+            declare(variables, match[1], states, file, line=None)
             start = match.end()
         while match := _PROBABILITY.match(text, start):
             start = text.find("}", match.end())
@@ -90,7 +90,7 @@ def _drafts(
     drafts: list[Draft] = []
     start = 0
     for block in blocks:
-        family = family_of(variables, block.child, block.parents, file, None)
+        family = family_of(variables, block.child, block.parents, file, line=None)
         n_ends = len(block.labels) or 1
         stop = start + family.n_rows * family.shape[-1] + n_ends
         read = _of_rows if block.labels else _of_table

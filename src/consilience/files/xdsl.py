@@ -105,14 +105,16 @@ def _variable(node: Element, variables: dict[str, Variable], file: str) -> None:
             f"a node of kind {node.tag!r} cannot be read; {_check.listed(KINDS)} can.",
         )
     if node.tag == EQUATION:
-        declare(variables, decoded(_id(node, file)), None, file, node.line)
+        declare(variables, decoded(_id(node, file)), None, file, line=node.line)
         return
     states = [decoded(_id(state, file)) for state in node.all("state")]
-    declare(variables, decoded(_id(node, file)), states, file, node.line)
+    declare(variables, decoded(_id(node, file)), states, file, line=node.line)
 
 
 def _draft(node: Element, variables: dict[str, Variable], file: str) -> Draft:
-    family = family_of(variables, decoded(_id(node, file)), _parent_names(node), file, node.line)
+    family = family_of(
+        variables, decoded(_id(node, file)), _parent_names(node), file, line=node.line
+    )
     if node.tag == "deterministic":
         return _deterministic(node.one("resultingstates", file), family, file)
     return node.one("probabilities", file).table(family, file)
@@ -132,7 +134,7 @@ def _equation(node: Element, variables: dict[str, Variable], file: str) -> Linea
     given = [variables[name] for name in names]
     child = variables[decoded(_id(node, file))]
     try:
-        return read_equation(definition.text, child, given, file, definition.line)
+        return read_equation(definition.text, child, given, file, line=definition.line)
     except ModelError as problem:
         raise fault(file, definition.line, str(problem)) from problem
 

@@ -73,13 +73,13 @@ def _variable(element: Element, variables: dict[str, Variable], file: str) -> No
             file, element.line, f"the node {name!r} is of type {kind!r}; only 'nature' can be read."
         )
     states = [_decoded(outcome) for outcome in element.all("OUTCOME")]
-    declare(variables, name, states, file, element.line)
+    declare(variables, name, states, file, line=element.line)
 
 
 def _draft(element: Element, variables: dict[str, Variable], file: str) -> Draft:
     name = _decoded(element.one("FOR", file))
     parents = [_decoded(parent) for parent in element.all("GIVEN")]
-    family = family_of(variables, name, parents, file, element.line)
+    family = family_of(variables, name, parents, file, line=element.line)
     return element.one("TABLE", file).table(family, file)
 
 

@@ -159,9 +159,9 @@ def choose(votes: Votes, threshold: float, order: Order) -> tuple[DAG, tuple[Dec
         path = _path(children, arc[1], arc[0])
         turned = arc[::-1]
         if not path:
-            _enter(arc, ENTERED, children, entered, decisions)
+            _enter(arc, ENTERED, children, entered, decisions=decisions)
         elif order.reverse and turned in votes.by_arc and turned not in entered:
-            _enter(turned, INSTEAD, children, entered, decisions)
+            _enter(turned, INSTEAD, children, entered, decisions=decisions)
             decisions[arc] = REVERSED, path
         else:
             decisions[arc] = CYCLE, path
@@ -174,6 +174,7 @@ def _enter(
     outcome: str,
     children: dict[str, list[str]],
     entered: set[Arc],
+    *,
     decisions: dict[Arc, tuple[str, tuple[str, ...]]],
 ) -> None:
     children[arc[0]].append(arc[1])

@@ -148,7 +148,7 @@ def _floored(variance: Floats) -> Floats:
 
 def _by_coefficient(lines: Lines, opinions: Sequence[Opinion]) -> tuple[Floats, Floats, Floats]:
     """Intercept, coefficients and variance in each joint state."""
-    fits = least_squares(lines.weight, lines.mean, lines.scatter)
+    fits = least_squares((lines.weight, lines.mean, lines.scatter))
     known = np.stack([opinion.is_known for opinion in opinions])
     n = np.where(known, lines.weight, 1.0)
     freedom = np.where(known, lines.weight - fits.rank, 1.0)
@@ -200,7 +200,7 @@ def _by_matrix(lines: Lines, child: str) -> tuple[Floats, Floats, Floats]:
 
 def _summed(lines: Lines) -> tuple[Floats, Floats, Floats]:
     center, away = _centered(lines)
-    fits = least_squares(lines.weight, lines.mean, lines.scatter)
+    fits = least_squares((lines.weight, lines.mean, lines.scatter))
     betas = _betas(fits.coefficients, away)
     products = _products(lines, away[..., :-1])
     total = products.sum(axis=0)

@@ -88,7 +88,7 @@ def _regression(family: Wanted, source: str, table: Table) -> Opinion:
         by=[p.name for p in family.discrete],
     )
     weight, mean, scatter = found.weight[0], found.mean[0], found.scatter[0]
-    fits = least_squares(weight, mean, scatter)
+    fits = least_squares((weight, mean, scatter))
     p = len(family.continuous) + 1
     freedom = weight - fits.rank
     variance = np.divide(fits.residual, freedom, out=np.zeros_like(freedom), where=freedom > 0)
@@ -182,7 +182,7 @@ def _reordered(
 def _projected(family: Wanted, source: str, net: Network) -> Opinion:
     """The regression that has the network's means and covariances in each joint state."""
     mean, covariance, is_known = _parents_of(family, net, with_child=True)
-    fits = least_squares(np.ones(len(mean)), mean, covariance)
+    fits = least_squares((np.ones(len(mean)), mean, covariance))
     shape = [parent.n_states for parent in family.discrete]
     local = LinearGaussian(
         family.child,

@@ -99,7 +99,7 @@ def parameters_of(
         for node in dag.nodes
     ]
     if isinstance(choice, Merged):
-        return _merged(choice, dag, wanted, voters, source)
+        return _merged(choice, dag, wanted, voters, source=source)
     found, partial = opinions_of(wanted, voters, with_variance=choice.needs_variance)
     local = []
     for family, opinions in zip(wanted, found, strict=True):
@@ -110,7 +110,7 @@ def parameters_of(
 
 
 def _merged(
-    choice: Merged, dag: DAG, wanted: Sequence[Wanted], voters: Sequence[Voter], source: str
+    choice: Merged, dag: DAG, wanted: Sequence[Wanted], voters: Sequence[Voter], *, source: str
 ) -> tuple[Network, list[str]]:
     """The merged fit; families that no source has are pooled instead."""
     lacking = [one for one in wanted if not any(set(one.names) <= set(v.dag.nodes) for v in voters)]

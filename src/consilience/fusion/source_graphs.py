@@ -43,8 +43,8 @@ def voters_of(
     voters, notes = [], []
     for k, (name, item) in enumerate(opened.items()):
         if isinstance(item, Table):
-            voter, told = _learned(name, item, task)
-            notes += told
+            voter, remarks = _learned(name, item, task)
+            notes += remarks
         elif isinstance(item, Network):
             dag = item.dag if item.source is None else item.dag.without(item.source)
             voter = Voter(name, dag, network=item)

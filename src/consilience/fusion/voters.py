@@ -66,8 +66,8 @@ class Voter:
         """Weight of the rows, as far as the table or the record of the network tells."""
         if self.table is not None:
             return float(self.table.total_weight)
-        told = () if self.network is None else tuple(self.network.record.n_rows.values())
-        return max(told) if told and max(told) > 0 else None
+        n_rows = () if self.network is None else tuple(self.network.record.n_rows.values())
+        return max(n_rows) if n_rows and max(n_rows) > 0 else None
 
     def gain(self, arc: Arc) -> float:
         """The gain of the arc or of its reverse, whichever the graph has; zero if unknown."""

@@ -108,7 +108,7 @@ class Climber(Generic[Net]):
         best = max(climbs, key=lambda one: one.objective[-1])
         if task is plain:
             return Ascent(climbs, best, None, self.task, best.expected, step, space)
-        rounds, tables = self._rounds(plain, step, space, best, net)
+        rounds, tables = self._rounds(plain, step, space, best, net=net)
         last = replace(self.task, chosen={**self.task.chosen, "table": tables})
         return Ascent(climbs, best, rounds, last, rounds.expected, step, space)
 
@@ -124,7 +124,7 @@ class Climber(Generic[Net]):
         )
 
     def _rounds(
-        self, plain: FitTask, climbed: Step, space: Space, best: Climb, net: Net
+        self, plain: FitTask, climbed: Step, space: Space, best: Climb, *, net: Net
     ) -> tuple[Climb, Any]:
         """Steps with the estimator of tables itself from where a climb ended, until they rest."""
         task = held(plain, climbed.statistics(best.expected).counts)

@@ -36,6 +36,7 @@ from scipy.special import chdtrc, fdtrc
 
 from consilience import _check
 from consilience._typing import Bools, Floats, Integers
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.network.network import Network
@@ -109,7 +110,7 @@ class GapAssessment:
         return not self.rejected
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas frame, one row a test."""
+        """A pandas frame, one row per test."""
         pandas = _check.extra("pandas", "pandas", "GapAssessment.to_frame")
         names = GapTest.__slots__
         return pandas.DataFrame({n: [getattr(t, n) for t in self.tests] for n in names})
@@ -140,13 +141,13 @@ class GapAssessment:
         return "\n".join([*(empty if self.unmeasured else ()), head, *lines, tail])
 
 
-def assess_gaps(table: Table, net: Network | None = None, *, level: float = 0.05) -> GapAssessment:
+def assess_gaps(table: Rows, net: Network | None = None, *, level: float = 0.05) -> GapAssessment:
     """Tests of gaps completely at random (MCAR) against gaps that recorded values explain (MAR).
 
     Parameters
     ----------
     table
-        Rows with gaps.
+        Rows with gaps: a table, a frame or a path.
     net
         A network of the same variables, fitted to these rows by EM or data augmentation; adds for
         each variable one test directed at what matters, the bias of its distribution.
@@ -169,6 +170,7 @@ def assess_gaps(table: Table, net: Network | None = None, *, level: float = 0.05
       gaps of 'test' depend on 'sick' (p 1.1e-14)
     Whether gaps depend on the lost values themselves (MNAR) cannot be tested.
     """
+    table = as_table(table)
     _check_table(table)
     _check_network(table, net)
     if not (isinstance(level, float | np.floating) and 0 < level < 1):
@@ -227,12 +229,6 @@ class _Rows:
 
 
 def _check_table(table: Table) -> None:
-    if not isinstance(table, Table):
-        raise InputError(
-            f"assess_gaps: table must be a Table, got a {type(table).__name__}; cs.read(...) makes "
-            "one.",
-            parameter="table",
-        )
     if table.n_rows == 0:
         raise DataError("gaps cannot be assessed in a table without rows.")
     if table.total_weight == 0:
@@ -263,15 +259,15 @@ def _tests(rows: _Rows, net: Network | None) -> Iterator[GapTest]:
     everywhere = np.zeros(rows.table.n_rows, np.int64)
     for x in rows.incomplete:
         if len(rows.table.sources) > 1:
-            yield _independence(rows, x, str(rows.table.source), rows.sources, everywhere)
+            yield _independence(rows, x, str(rows.table.source), rows.sources, strata=everywhere)
         for y in rows.table.variables:
             if y != x:
-                yield _independence(rows, x, y, rows.states(y), rows.sources)
+                yield _independence(rows, x, y, rows.states(y), strata=rows.sources)
         if net is not None and x in net.variables and not net.variables[x].is_continuous:
             yield _prediction(rows, x, net)
 
 
-def _independence(rows: _Rows, x: str, y: str, states: Integers, strata: Integers) -> GapTest:
+def _independence(rows: _Rows, x: str, y: str, states: Integers, *, strata: Integers) -> GapTest:
     """G of the gaps of x and the states of y, summed over strata."""
     known = states >= 0
     shape = (int(strata.max(initial=0)) + 1, 2, int(states.max(initial=0)) + 1)
@@ -322,14 +318,16 @@ def _prediction(rows: _Rows, x: str, net: Network) -> GapTest:
         for f in np.unique(rows.sources[rows.weights > 0])
         for here in [(rows.sources == f) & (rows.weights > 0)]
     ]
-    told = [one for one in found if one[1]]
-    if not told:
+    informed = [one for one in found if one[1]]
+    if not informed:
         return GapTest(x, NETWORK, 0.0, 0, 1.0)
-    statistic, degrees, p_values = zip(*told, strict=True)
-    if len(told) == 1:
+    statistic, degrees, p_values = zip(*informed, strict=True)
+    if len(informed) == 1:
         return GapTest(x, NETWORK, statistic[0], degrees[0], p_values[0])
     log_sum = -2 * float(np.log(np.maximum(p_values, 1e-300)).sum())  # Fisher's, over the sources
-    return GapTest(x, NETWORK, log_sum, 2 * len(told), float(chdtrc(2 * len(told), log_sum)))
+    return GapTest(
+        x, NETWORK, log_sum, 2 * len(informed), float(chdtrc(2 * len(informed), log_sum))
+    )
 
 
 def _hotelling(values: Floats, is_missing: Bools, weights: Floats) -> tuple[float, int, float]:
@@ -358,11 +356,11 @@ def _hotelling(values: Floats, is_missing: Bools, weights: Floats) -> tuple[floa
 
 def _holm(tests: Sequence[GapTest]) -> list[GapTest]:
     """The tests, by rising p-value, with p-values corrected for their number."""
-    n_told = sum(test.degrees_of_freedom > 0 for test in tests)
+    n_informed = sum(test.degrees_of_freedom > 0 for test in tests)
     adjusted, largest = [], 0.0
     for rank, test in enumerate(tests):
         if test.degrees_of_freedom:
-            largest = max(largest, min(1.0, test.p_value * (n_told - rank)))
+            largest = max(largest, min(1.0, test.p_value * (n_informed - rank)))
         adjusted.append(replace(test, adjusted=largest if test.degrees_of_freedom else 1.0))
     return adjusted
 

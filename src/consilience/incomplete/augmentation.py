@@ -22,6 +22,8 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
+from consilience.data.door import Rows, as_table
+from consilience.data.notes import notes_of
 from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
@@ -164,7 +166,7 @@ class Augmentation:
 
 def augment(
     dag: DAG,
-    rows: Table,
+    rows: Rows,
     estimator: Estimator | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -188,7 +190,7 @@ def augment(
         The graph; its nodes are variables of the table, and the source if the graph is to say what
         depends on it.
     rows
-        A table; weights must be whole numbers.
+        A table, a frame or a path; weights must be whole numbers.
     estimator
         The prior: ``Dirichlet(...)`` in any of its forms (``ess=1`` if not given) for all sources
         together, or ``Separate(Dirichlet(...))`` for each by itself. With far less than one for
@@ -240,8 +242,9 @@ def augment(
     _check.whole("augment", at_least=FEWEST_DRAWS, draws=draws)
     _check.whole("augment", at_least=0, warmup=warmup)
     chosen = Dirichlet() if estimator is None else estimator
-    _check_input(dag, rows, chosen)
-    sweeper = _sweeper(dag, rows, chosen, gaussian, memory_limit)
+    table = as_table(rows)
+    _check_input(dag, table, chosen)
+    sweeper = _sweeper(dag, table, chosen, gaussian, memory_limit=memory_limit)
     n_parameters = sum(one.parameters.size for one in sweeper.net.distributions.values())
     needed = 8.0 * chains * draws * n_parameters
     _check.memory("the draws", needed, memory_limit, "Keep fewer draws, or raise memory_limit.")
@@ -252,8 +255,16 @@ def augment(
     means = sum((mean for _, mean in found), np.zeros(drawn.shape[2])) / chains
     regressor = f", gaussian={_regressor(gaussian, chosen)!r}" if sweeper.net.regressions else ""
     method = f"augment({chosen!r}{regressor})"
-    notes = _notes_on_sources(dag, rows, sweeper.net)
-    return _told(sweeper, drawn, means, method, plan, float(rows.total_weight), notes)
+    notes = [*_notes_on_sources(dag, table, sweeper.net), *notes_of(table, dag.nodes)]
+    return _augmentation(
+        sweeper,
+        drawn,
+        means,
+        method,
+        plan=plan,
+        n_rows=float(table.total_weight),
+        notes_on_sources=notes,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +290,6 @@ class _Plan:
 def _check_input(dag: DAG, rows: Table, estimator: Estimator) -> None:
     if not isinstance(dag, DAG):
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
-    if not isinstance(rows, Table):
-        raise InputError(
-            f"augment: rows must be a Table, got a {type(rows).__name__}; cs.read(...) makes one.",
-            parameter="rows",
-        )
     _check_rows(dag, rows)
     for node in dag.nodes:
         if kind_of(dag, rows.schema, node) == "logistic":
@@ -327,7 +333,7 @@ def _check_measured(dag: DAG, rows: Table) -> None:
 
 
 def _sweeper(
-    dag: DAG, rows: Table, estimator: Estimator, gaussian: Regressor | None, memory_limit: float
+    dag: DAG, rows: Table, estimator: Estimator, gaussian: Regressor | None, *, memory_limit: float
 ) -> Sweeper:
     regressor = _regressor(gaussian, estimator)
     if isinstance(regressor, type) or not serves(regressor, "regression"):
@@ -338,7 +344,7 @@ def _sweeper(
         )
     net = prior_network(dag, rows, estimator, regressor)
     apart = apart_nodes(dag, rows, estimator, regressor)
-    return Sweeper(net, rows, regressor, apart, memory_limit)
+    return Sweeper(net, rows, regressor, apart, memory_limit=memory_limit)
 
 
 def _regressor(gaussian: Regressor | None, estimator: Estimator) -> Regressor:
@@ -379,11 +385,12 @@ def _notes_on_sources(dag: DAG, rows: Table, net: Network) -> list[str]:
     ]
 
 
-def _told(
+def _augmentation(
     sweeper: Sweeper,
     drawn: Floats,
     means: Floats,
     method: str,
+    *,
     plan: _Plan,
     n_rows: float,
     notes_on_sources: Sequence[str],

@@ -140,7 +140,7 @@ def ordered_states(shares: Floats, traits: Iterable[Floats]) -> Integers:
 
 
 def _traits(
-    net: Network, name: str, shares: Floats, hidden: Sequence[str], by: str | None
+    net: Network, name: str, shares: Floats, hidden: Sequence[str], *, by: str | None
 ) -> Iterator[Floats]:
     """Numbers of each state by which states are ordered, smallest first; the next breaks ties."""
     if by is not None:

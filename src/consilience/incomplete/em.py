@@ -25,6 +25,7 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.graph.dag import DAG
@@ -48,7 +49,7 @@ from consilience.incomplete.restarts import (
 from consilience.inference.cases import Cases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor
-from consilience.parameters.fit_record import Statistics, Told
+from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.pooling import Separate
 from consilience.statistics.counts import MEMORY_LIMIT
@@ -90,12 +91,12 @@ class EM:
 
     def __repr__(self) -> str:
         plain = EM()
-        said = [
+        given = [
             f"{name}={getattr(self, name)!r}"
             for name in ("iterations", "tolerance", "restarts", "accelerate")
             if getattr(self, name) != getattr(plain, name)
         ]
-        return f"EM({', '.join(said)})"
+        return f"EM({', '.join(given)})"
 
 
 Found = TypeVar("Found")
@@ -147,7 +148,7 @@ class Convergence(Generic[Found]):
 
 def em(
     dag: DAG,
-    rows: Table,
+    rows: Rows,
     estimator: Estimator | Regressor | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -168,7 +169,7 @@ def em(
         The graph; its nodes are variables of the table, hidden nodes, and the source if the graph
         is to say what depends on it.
     rows
-        A table.
+        A table; or a frame or path, which is read by the default rules.
     estimator, gaussian
         How expected counts and moments become distributions, as in :func:`consilience.fit`.
     choice
@@ -199,18 +200,21 @@ def em(
     choice = EM() if choice is None else choice
     if not isinstance(choice, EM):
         raise InputError(f"em: choice must be cs.EM(...), got {choice!r}.", parameter="choice")
-    if not isinstance(rows, Table):
-        raise InputError(
-            f"em: rows must be a Table, got a {type(rows).__name__}; cs.read(...) makes one."
-        )
     hidden = {} if hidden is None else hidden
-    table = with_hidden(rows, dag, hidden)
+    table = with_hidden(as_table(rows), dag, hidden)
     task = fit_task(dag, table, estimator, gaussian=gaussian, memory_limit=memory_limit)
     refuse_logistic(task)
     if start is not None:
         check_start(start, task.parents(), table.schema, hidden)
     return climb_rows(
-        task, table, task.statistics(), choice, hidden, start=start, seed=seed, progress=progress
+        task,
+        table,
+        task.statistics(),
+        choice,
+        hidden=hidden,
+        start=start,
+        seed=seed,
+        progress=progress,
     )
 
 
@@ -219,8 +223,8 @@ def climb_rows(
     table: Table,
     seen: Statistics,
     choice: EM,
-    hidden: Collection[str] = (),
     *,
+    hidden: Collection[str] = (),
     start: Network | None = None,
     seed: Seed = 0,
     progress: Progress | None = None,
@@ -295,8 +299,8 @@ class _Run:
         limit = self.task.memory_limit
         return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
 
-    def _told(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> Told:
-        told = told_of(self.choice, best, n_starts, self.seen, self.hidden)
+    def _told(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> GapReport:
+        told = told_of(self.choice, best, n_starts, self.seen, hidden=self.hidden)
         more = on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
         return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))
 
@@ -319,7 +323,7 @@ class _Run:
             return like(net, self.start)
         if not self.hidden and number == 0:
             return with_smoothed_tables(net)
-        return random_start(climbing, net, self.table, self.hidden, self.rng)
+        return random_start(climbing, net, self.table, self.hidden, rng=self.rng)
 
     @property
     def n_starts(self) -> int:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from consilience.incomplete.ascent import How
 from consilience.incomplete.climbing import Climb
 from consilience.incomplete.restarts import note_on_hidden
-from consilience.parameters.fit_record import Statistics, Told
+from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.statistics.moments import Moments
 
 __all__ = ["on_falls", "told_of", "with_rounds"]
 
 
 def told_of(
-    choice: How, best: Climb, n_starts: int, seen: Statistics, hidden: tuple[str, ...]
-) -> Told:
+    choice: How, best: Climb, n_starts: int, seen: Statistics, *, hidden: tuple[str, ...]
+) -> GapReport:
     """What the record says: how the gaps were filled, on which condition, and how it ended."""
     notes = []
     n_incomplete = [*(c.n_incomplete for c in seen.counts), *(m.n_incomplete for m in seen.moments)]
@@ -36,10 +36,10 @@ def told_of(
         notes.append(f"EM was interrupted after {steps} steps.")
     starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
     notes.append(f"EM took {steps} steps{starts}.")
-    return Told(f"{choice!r} with {{}}", tuple(notes))
+    return GapReport(f"{choice!r} with {{}}", tuple(notes))
 
 
-def with_rounds(told: Told, rounds: Climb) -> Told:
+def with_rounds(told: GapReport, rounds: Climb) -> GapReport:
     """What the record says of an estimator whose steps maximize no objective."""
     note = (
         "EM climbed with a Dirichlet prior of one row a parent state, around the complete rows of "

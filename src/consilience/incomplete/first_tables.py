@@ -88,7 +88,7 @@ def template(task: FitTask, seen: Statistics, table: Table, hidden: Sequence[str
 
 
 def random_start(
-    task: FitTask, net: Network, table: Table, hidden: Sequence[str], rng: np.random.Generator
+    task: FitTask, net: Network, table: Table, hidden: Sequence[str], *, rng: np.random.Generator
 ) -> Network:
     """A network to start from at random; the source stays as it is.
 

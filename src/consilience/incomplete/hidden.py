@@ -51,6 +51,8 @@ def with_hidden(table: Table, dag: DAG, hidden: Hidden) -> Table:
         source_codes=table.source_codes,
         weights=table.weights,
         origins=table.origins,
+        remarks=table.remarks,
+        of_source=table.of_source,
     )
 
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Bools, Column, Seed
+from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.errors import ImpossibleEvidenceError, InputError
@@ -86,7 +87,7 @@ class Imputation:
 
 def impute(
     model: Network | Augmentation,
-    table: Table,
+    table: Rows,
     *,
     draws: int | None = None,
     seed: Seed = None,
@@ -104,7 +105,8 @@ def impute(
         by a network of its own, as intervals need that are to be honest.
     table
         Its columns are nodes of the network; others are left as they are. A node that the table
-        lacks becomes a column.
+        lacks becomes a column. Of a frame or a file the columns that are nodes are read, as the
+        network knows them.
     draws
         How many tables to complete at random; if not given, one table with the most probable joint
         completion of each row.
@@ -129,12 +131,11 @@ def impute(
     >>> dict(found.n_filled)
     {'cold': 2, 'cough': 2}
     """
-    if not isinstance(table, Table):
-        raise InputError(f"table must be a Table, got a {type(table).__name__}: cs.read(...).")
     if draws is not None:
         _check.whole("impute", at_least=1, draws=draws)
     networks, notes = _networks(model, draws)
     net = networks[0]
+    table = as_rows_of(net.variables, net.source, table)
     known = set(net.variables) & {*table.variables, *([table.source] if table.source else [])}
     if not known:
         raise InputError(

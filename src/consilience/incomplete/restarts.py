@@ -22,7 +22,7 @@ AnyClimb = TypeVar("AnyClimb", bound=_Climb)
 
 
 def number_of_starts(restarts: int | None, *, is_blind: bool) -> int:
-    """One and the restarts; if these are not said, 9 of them for a climb that begins blindly."""
+    """One and the restarts; if these are not given, 9 of them for a climb that begins blindly."""
     if restarts is None:
         restarts = RESTARTS_IF_HIDDEN if is_blind else 0
     return 1 + restarts

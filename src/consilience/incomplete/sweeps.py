@@ -73,6 +73,7 @@ class Sweeper:
         table: Table,
         gaussian: Regressor,
         apart: Sequence[str],
+        *,
         memory_limit: float,
     ) -> None:
         self.net, self._gaussian = net, gaussian

@@ -34,6 +34,7 @@ from scipy.special import digamma, gammaln
 
 from consilience import _check, _freeze
 from consilience._typing import Bools, Floats, Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.distributions import LinearGaussian
 from consilience.errors import InputError
@@ -61,7 +62,7 @@ from consilience.inference.cases import Cases, Expected
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Regressor
-from consilience.parameters.fit_record import Statistics, Told
+from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.statistics.counts import MEMORY_LIMIT
@@ -140,7 +141,7 @@ class VariationalResult:
 
 def variational(
     dag: DAG,
-    rows: Table,
+    rows: Rows,
     prior: Dirichlet | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -158,7 +159,7 @@ def variational(
     dag
         The graph; its nodes are variables of the table and hidden nodes.
     rows
-        A table; sources are pooled.
+        A table, a frame or a path; sources are pooled.
     prior
         The Dirichlet prior of the tables; ``Dirichlet(ess=1)`` if not given.
     gaussian
@@ -182,16 +183,16 @@ def variational(
     """
     prior = Dirichlet() if prior is None else prior
     choice = VariationalBayes() if choice is None else choice
-    _check_arguments(rows, prior, choice)
+    _check_arguments(prior, choice)
     hidden = {} if hidden is None else hidden
-    table = with_hidden(rows, dag, hidden)
+    table = with_hidden(as_table(rows), dag, hidden)
     task = fit_task(dag, table, prior, gaussian=gaussian, memory_limit=memory_limit)
     refuse_logistic(task)
     if start is not None:
         check_start(start, task.parents(), table.schema, hidden)
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     seen = task.statistics()
-    problem = _Problem.of(task, table, prior, seen, unseen, memory_limit)
+    problem = _Problem.of(task, table, prior, seen, hidden=unseen, memory_limit=memory_limit)
     rng = _check.generator(seed)
     is_blind = bool(unseen) and start is None
 
@@ -199,7 +200,7 @@ def variational(
         is_random = number > 0 or is_blind
         net = problem.net
         if is_random:
-            begun = random_start(task, net, table, unseen, rng)
+            begun = random_start(task, net, table, unseen, rng=rng)
         else:
             begun = with_smoothed_tables(net) if start is None else like(net, start)
         return _climb(problem, problem.first(begun), choice, progress)
@@ -208,7 +209,7 @@ def variational(
     best = max(climbs, key=lambda one: one.trace[-1])
     used = problem.statistics(best.at)
     return VariationalResult(
-        canonical(task.network(used, seen, _told(best, len(climbs), unseen)), unseen),
+        canonical(task.network(used, seen, _report_of(best, len(climbs), unseen)), unseen),
         best.trace[-1],
         np.array(best.trace),
         ended_by(climbs, best),
@@ -216,16 +217,11 @@ def variational(
     )
 
 
-def _check_arguments(rows: object, prior: object, choice: object) -> None:
+def _check_arguments(prior: object, choice: object) -> None:
     if not isinstance(choice, VariationalBayes):
         raise InputError(
             f"variational: choice must be cs.gaps.VariationalBayes(...), got {choice!r}.",
             parameter="choice",
-        )
-    if not isinstance(rows, Table):
-        raise InputError(
-            f"variational: rows must be a Table, got a {type(rows).__name__}; cs.read(...) makes "
-            "one."
         )
     if not isinstance(prior, Dirichlet):
         raise InputError(
@@ -259,6 +255,7 @@ class _Problem:
         table: Table,
         prior: Dirichlet,
         seen: Statistics,
+        *,
         hidden: Sequence[str],
         memory_limit: float,
     ) -> _Problem:
@@ -335,7 +332,7 @@ def _climb(
     return climb
 
 
-def _told(best: _Climb, n_starts: int, hidden: Sequence[str]) -> Told:
+def _report_of(best: _Climb, n_starts: int, hidden: Sequence[str]) -> GapReport:
     notes = [
         "All rows were used; gaps were filled by variational Bayes, which is sound if values are "
         "missing at random. Its posteriors are narrower than the exact ones."
@@ -344,4 +341,4 @@ def _told(best: _Climb, n_starts: int, hidden: Sequence[str]) -> Told:
     starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
     ended = "" if best.stopped_by == "tolerance" else f", stopped by {best.stopped_by}"
     notes.append(f"Variational Bayes took {len(best.trace)} steps{starts}{ended}.")
-    return Told("VariationalBayes() with {}", tuple(notes))
+    return GapReport("VariationalBayes() with {}", tuple(notes))

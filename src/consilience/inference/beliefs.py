@@ -58,7 +58,7 @@ def belief(
     memory_limit = way.memory_limit
     rows = rows_of(net, evidence)
     families = families_of(net, rows.names, rows.observed, asked)
-    _refuse_conflict(net, evidence, rows, families, memory_limit)
+    _refuse_conflict(net, evidence, rows, families, memory_limit=memory_limit)
     weighted = weighted_rows(
         net,
         rows,
@@ -77,11 +77,16 @@ def belief(
     discrete = [name for name in free if not net.variables[name].is_continuous]
     continuous = [name for name in free if net.variables[name].is_continuous]
     found = solve(
-        net, weighted.rows, families.joined, discrete, continuous, memory_limit=memory_limit
+        net,
+        weighted.rows,
+        families.joined,
+        discrete,
+        continuous=continuous,
+        memory_limit=memory_limit,
     )
     if len(weighted.shares) == 1 and found.log_evidence[0] == -math.inf:
         refuse_impossible(net, evidence, memory_limit)
-    return _belief(net, asked, weighted, found, memory_limit)
+    return _belief(net, asked, weighted, found, memory_limit=memory_limit)
 
 
 def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Factor | Mixture]:
@@ -93,13 +98,13 @@ def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Fac
     """
     rows = rows_of(net, evidence)
     every = families_of(net, rows.names, rows.observed, ()).every if net.logistic else ()
-    told = {*evidence.known, *evidence.values}
-    asked = [name for name in net.variables if name not in told]
+    known = {*evidence.known, *evidence.values}
+    asked = [name for name in net.variables if name not in known]
     found: dict[str, Factor | Mixture] = {}
     if not open_logistic(net, every, rows.values):
         given = evidence_with_sets(net, evidence, way.memory_limit)
         if given is not None:
-            found = _read_off(net, rows, given, asked, way.memory_limit)
+            found = _read_off(net, rows, given, asked, memory_limit=way.memory_limit)
     for name in asked:
         if name not in found:
             one = belief(net, [name], evidence, way)
@@ -109,7 +114,7 @@ def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Fac
 
 
 def _read_off(
-    net: Network, rows: Rows, given: Evidence, asked: Sequence[str], memory_limit: float
+    net: Network, rows: Rows, given: Evidence, asked: Sequence[str], *, memory_limit: float
 ) -> dict[str, Factor | Mixture]:
     """The posteriors that the junction tree tells."""
     tree, left = tree_for(net, given, memory_limit=memory_limit)
@@ -127,14 +132,16 @@ def _read_off(
             for name, variable in net.variables.items()
             if name in wanted and name in values
         }
-        for name, mean, variance, weights in _normals(net, rows, tree, beliefs, memory_limit):
+        for name, mean, variance, weights in _normals(
+            net, rows, tree, beliefs, memory_limit=memory_limit
+        ):
             if name in wanted:
                 found[name] = _one_mixture(name, weights, mean, variance)
     return found
 
 
 def _normals(
-    net: Network, rows: Rows, tree: JunctionTree, beliefs: Beliefs, memory_limit: float
+    net: Network, rows: Rows, tree: JunctionTree, beliefs: Beliefs, *, memory_limit: float
 ) -> Iterator[tuple[str, Floats, Floats, Floats]]:
     """Continuous nodes, means and variances by joint state of their component, and its shares."""
     for name, value in rows.values.items():
@@ -188,7 +195,7 @@ def log_evidence(net: Network, evidence: Evidence, way: Exact) -> float:
 
 
 def _refuse_conflict(
-    net: Network, evidence: Evidence, rows: Rows, families: Families, memory_limit: float
+    net: Network, evidence: Evidence, rows: Rows, families: Families, *, memory_limit: float
 ) -> None:
     """What is cut off from a question cannot change its answer, but can rule the evidence out."""
     cut_off = families.cut_off
@@ -218,6 +225,7 @@ def _belief(
     asked: Sequence[str],
     weighted: WeightedRows,
     found: Solution,
+    *,
     memory_limit: float,
 ) -> Factor | Mixture | MixedBelief:
     discrete = [name for name in asked if not net.variables[name].is_continuous]
@@ -234,7 +242,7 @@ def _belief(
     )
     means, covariances = _moments(continuous, weighted, found)
     if not discrete:
-        return _mixture(continuous, weighted, found.weights, means, covariances)
+        return _mixture(continuous, weighted, found.weights, means, covariances=covariances)
     mixtures = {}
     factor = _factor(net, discrete, weighted, found)
     known = {name: int(codes[0]) for name, codes in weighted.rows.known.items()}
@@ -244,7 +252,7 @@ def _belief(
             continue
         mask = _mask(found, place)
         mixtures[tuple(map(int, at))] = _mixture(
-            continuous, weighted, found.weights * mask, means, covariances
+            continuous, weighted, found.weights * mask, means, covariances=covariances
         )
     return MixedBelief(factor, mixtures)
 
@@ -317,6 +325,7 @@ def _mixture(
     weighted: WeightedRows,
     weights: Floats,
     means: Floats,
+    *,
     covariances: Floats,
 ) -> Mixture:
     """The mixture over rows and kept states, without components that weigh next to nothing."""

@@ -179,7 +179,9 @@ class Cases:
         is_large = np.zeros(len(rows.codes), bool)
         is_large[pairs.rows[pairs.n_joint[pairs.of_set] > MOST_JOINT_STATES]] = True
         counted = _counted(net, layout, rows, ~is_large)
-        small = pairs.cases(net, layout, rows, normal, ~is_large[pairs.rows], memory_limit)
+        small = pairs.cases(
+            net, layout, rows, normal, kept=~is_large[pairs.rows], memory_limit=memory_limit
+        )
         places = np.flatnonzero(is_large)
         large = _large_cases(
             net, rows, normal, places, keeps_barren=keeps_barren, memory_limit=memory_limit
@@ -226,7 +228,7 @@ class Cases:
     ) -> Expected:
         """Statistics of one random joint completion of all rows, drawn from their posterior.
 
-        A row of weight w stands for w rows. The log-likelihood is not told.
+        A row of weight w stands for w rows. The log-likelihood is not given.
         """
         cells = self.normal.cells({} if regressions is None else regressions)
         counts = np.concatenate([self.counted, np.zeros(len(cells.values))])
@@ -342,6 +344,7 @@ class _Pairs:
         layout: Layout,
         rows: _Rows,
         normal: NormalCases,
+        *,
         kept: Bools,
         memory_limit: float,
     ) -> CaseArrays:

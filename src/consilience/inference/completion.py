@@ -81,12 +81,12 @@ def completed(
     is_alone = sets.is_open | sets.needs_logs | sets.is_cut | _has_open_logistic(net, some)
     together = np.flatnonzero(~is_alone)
     try:
-        _fill_states(net, some, sets, together, gaps, rng, memory_limit)
+        _fill_states(net, some, sets, together, numbers=gaps, rng=rng, memory_limit=memory_limit)
     except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
         is_alone[:], together = True, together[:0]
-    _fill_values(net, some, together, rng, memory_limit)
+    _fill_values(net, some, together, rng, memory_limit=memory_limit)
     for row in np.flatnonzero(is_alone):
-        _fill_alone(net, some, int(row), int(gaps[row]) + 1, rng, memory_limit)
+        _fill_alone(net, some, int(row), int(gaps[row]) + 1, rng=rng, memory_limit=memory_limit)
     for name, column in columns.items():
         column[gaps] = some[name]
     return columns
@@ -109,7 +109,7 @@ def completions(
     whole = np.setdiff1d(np.arange(table.n_rows), gaps)
     rows, filled, shares = whole, codes[whole], np.ones(len(whole))
     if gaps.size:
-        which, found, share = _expanded(net, columns, gaps, smallest, memory_limit)
+        which, found, share = _expanded(net, columns, gaps, smallest, memory_limit=memory_limit)
         rows = np.concatenate([rows, gaps[which]])
         filled = np.concatenate([filled, found])
         shares = np.concatenate([shares, share])
@@ -128,7 +128,7 @@ def expected_values(
     filled = {n: np.array(c) if n in net.regressions else c for n, c in columns.items()}
     spread = []
     for where, known in _patterns(net, filled, np.arange(n_rows)):
-        for one, rows in _hidden_parts(net, filled, where, known, memory_limit):
+        for one, rows in _hidden_parts(net, filled, where, known, memory_limit=memory_limit):
             n = len(rows)
             means = np.broadcast_to(one.means[:, 0], (n, len(one.asked)))
             covariances = np.broadcast_to(one.covariances[:, 0], (n, *one.covariances.shape[2:]))
@@ -166,7 +166,7 @@ def _has_open_logistic(net: Network, columns: Columns) -> Bools:
 
 
 def _expanded(
-    net: Network, columns: Columns, rows: Integers, smallest: float, memory_limit: float
+    net: Network, columns: Columns, rows: Integers, smallest: float, *, memory_limit: float
 ) -> tuple[Integers, npt.NDArray[np.int32], Floats]:
     """The joint states of some rows: places among these, codes, and shares."""
     some = {name: column[rows] for name, column in columns.items()}
@@ -175,7 +175,7 @@ def _expanded(
         tree = compiled(net, tuple(sets.likelihoods), memory_limit=memory_limit)
     except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
         each = [
-            _expanded_alone(net, some, sets, row, smallest, memory_limit)
+            _expanded_alone(net, some, sets, row, smallest=smallest, memory_limit=memory_limit)
             for row in range(len(rows))
         ]
         which, codes, shares = (np.concatenate(parts) for parts in zip(*each, strict=True))
@@ -185,7 +185,7 @@ def _expanded(
 
 
 def _expanded_alone(
-    net: Network, columns: Columns, sets: RowSets, row: int, smallest: float, memory_limit: float
+    net: Network, columns: Columns, sets: RowSets, row: int, *, smallest: float, memory_limit: float
 ) -> tuple[Integers, npt.NDArray[np.int32], Floats]:
     """The joint states of one row, by a tree of what it does not know."""
     states = [name for name in columns if name not in net.regressions]
@@ -210,6 +210,7 @@ def _fill_states(
     columns: Columns,
     sets: RowSets,
     rows: Integers,
+    *,
     numbers: Integers,
     rng: np.random.Generator | None,
     memory_limit: float,
@@ -239,11 +240,12 @@ def _fill_values(
     columns: Columns,
     rows: Integers,
     rng: np.random.Generator | None,
+    *,
     memory_limit: float,
 ) -> None:
     """Fill in the hidden values of some rows, all of whose states are known by now."""
     for where, known in _patterns(net, columns, rows):
-        for one, _ in _hidden_parts(net, columns, where, known, memory_limit):
+        for one, _ in _hidden_parts(net, columns, where, known, memory_limit=memory_limit):
             values = np.broadcast_to(one.means[:, 0], (len(where), len(one.asked)))
             if rng is not None:
                 noise = rng.standard_normal((len(where), one.roots.shape[2], 1))
@@ -258,6 +260,7 @@ def _hidden_parts(
     columns: Columns,
     where: Integers,
     known: tuple[str, ...],
+    *,
     memory_limit: float,
 ) -> Iterator[tuple[Conditional, Integers]]:
     """The components with hidden nodes of rows that know these continuous nodes and all states."""
@@ -291,6 +294,7 @@ def _fill_alone(
     columns: Columns,
     row: int,
     number: int,
+    *,
     rng: np.random.Generator | None,
     memory_limit: float,
 ) -> None:

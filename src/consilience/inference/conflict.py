@@ -22,12 +22,12 @@ MOST_DELETIONS = 60
 def refuse_impossible(net: Network, evidence: Evidence, memory_limit: float) -> NoReturn:
     """Raise, naming a smallest conflict of up to two findings, else a minimal one."""
     names = _conflict(net, evidence, memory_limit)
-    told = ", ".join(_told(net, evidence, name) for name in names)
+    findings = ", ".join(_finding(net, evidence, name) for name in names)
     what = (
         "what is given is impossible" if len(names) > 1 else "one finding is impossible by itself"
     )
     raise ImpossibleEvidenceError(
-        f"{what}: {told} has probability zero under the network.", conflict=names
+        f"{what}: {findings} has probability zero under the network.", conflict=names
     )
 
 
@@ -62,7 +62,7 @@ def _conflict(net: Network, evidence: Evidence, memory_limit: float) -> tuple[st
     return names
 
 
-def _told(net: Network, evidence: Evidence, name: str) -> str:
+def _finding(net: Network, evidence: Evidence, name: str) -> str:
     variable = net.variables[name]
     if name in evidence.values:
         return f"{name}={evidence.values[name]:g}"

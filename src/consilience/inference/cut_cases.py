@@ -77,8 +77,8 @@ class CutCases:
         codes: npt.NDArray[np.int32],
         weights: Floats,
         normal: NormalCases,
-        places: Integers,
         *,
+        places: Integers,
         keeps_barren: bool,
         memory_limit: float,
     ) -> CutCases:

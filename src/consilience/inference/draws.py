@@ -48,7 +48,7 @@ from consilience.network.network import Network
 
 __all__ = ["Columns", "draw_forward", "draw_given", "draw_posterior"]
 
-ROWS_A_BLOCK = 1 << 14  # the codes of a block for all parents of a node stay in the first caches
+ROWS_PER_BLOCK = 1 << 14  # the codes of a block for all parents of a node stay in the first caches
 FEWEST_PROPOSALS, MOST_PROPOSALS = 1 << 12, 1 << 18  # of a round
 MOST_ROUNDS = 500
 
@@ -61,8 +61,8 @@ def draw_forward(
     evidence: Evidence,
     likelihoods: Mapping[str, Floats],
     n_rows: int,
-    rng: np.random.Generator,
     *,
+    rng: np.random.Generator,
     threads: int = 1,
 ) -> Columns:
     """All nodes of ``n_rows`` rows, parents first; the parents of what is known are known.
@@ -77,7 +77,7 @@ def draw_forward(
             columns[name][:] = evidence.known.get(name, evidence.values.get(name))
         elif name in likelihoods:
             weights = proportions(net.tables[name].rows * likelihoods[name])
-            steps.append(_states_step(net, name, (), weights, keys[name]))
+            steps.append(_states_step(net, name, (), weights, key=keys[name]))
         else:
             steps.append(_forward(net, name, keys[name]))
     _run(steps, columns, n_rows, threads)
@@ -108,7 +108,7 @@ def draw_given(
     if start is None:
         return None
     if is_open:
-        start = _accepted(net, is_open, n_rows, rng, start, propose)
+        start = _accepted(net, is_open, n_rows, rng, proposed=start, propose=propose)
     columns = {**empty_columns(net, n_rows), **start}
     order = [name for name in net.dag.topological_order() if name not in start]
     _run([_forward(net, name, new_key(rng)) for name in order], columns, n_rows, threads)
@@ -132,7 +132,7 @@ def draw_posterior(
     """
     rows = rows_of(net, evidence)
     families = families_of(net, rows.names, rows.observed, also).every
-    found = _discrete_steps(net, evidence, rows, families, rng, memory_limit)
+    found = _discrete_steps(net, evidence, rows, families, rng=rng, memory_limit=memory_limit)
     if found is None:
         return None
     steps, drawn = found
@@ -161,11 +161,11 @@ def empty_columns(net: Network, n_rows: int) -> Columns:
 
 def _run(steps: Sequence[Step], columns: Columns, n_rows: int, threads: int) -> None:
     def work(row_from: int, row_to: int) -> None:
-        for start in range(row_from, row_to, ROWS_A_BLOCK):
+        for start in range(row_from, row_to, ROWS_PER_BLOCK):
             for step in steps:
-                step(columns, slice(start, min(start + ROWS_A_BLOCK, row_to)))
+                step(columns, slice(start, min(start + ROWS_PER_BLOCK, row_to)))
 
-    each_part(n_rows, min(threads, max(1, n_rows // ROWS_A_BLOCK)), work)
+    each_part(n_rows, min(threads, max(1, n_rows // ROWS_PER_BLOCK)), work)
 
 
 def _discrete_steps(
@@ -173,6 +173,7 @@ def _discrete_steps(
     evidence: Evidence,
     rows: Rows,
     families: Sequence[str],
+    *,
     rng: np.random.Generator,
     memory_limit: float,
 ) -> tuple[list[Step], set[str]] | None:
@@ -197,7 +198,7 @@ def _discrete_steps(
     for (*others, name), weights in drawing.steps:
         sizes = [net.variables[one].n_states for one in (*others, name)]
         table = np.broadcast_to(weights, sizes).reshape(-1, sizes[-1])
-        steps.append(_states_step(net, name, others, proportions(table), new_key(rng)))
+        steps.append(_states_step(net, name, others, proportions(table), key=new_key(rng)))
     return steps, set()
 
 
@@ -211,15 +212,15 @@ def _clique_steps(net: Network, beliefs: Beliefs, rng: np.random.Generator) -> I
         if drawn:
             table = beliefs.joint(c, (*shared, *drawn))
             rows = table.reshape(-1, math.prod(table.shape[len(shared) :]))
-            yield _residual_step(net, drawn, shared, proportions(rows), new_key(rng))
+            yield _residual_step(net, drawn, shared, proportions(rows), key=new_key(rng))
 
 
 def _residual_step(
-    net: Network, drawn: Sequence[str], parents: Sequence[str], table: Floats, key: np.uint64
+    net: Network, drawn: Sequence[str], parents: Sequence[str], table: Floats, *, key: np.uint64
 ) -> Step:
     """Draws several nodes at once given others, by a table of their joint states."""
     if len(drawn) == 1:
-        return _states_step(net, drawn[0], parents, table, key)
+        return _states_step(net, drawn[0], parents, table, key=key)
     stride, flat = thresholds(table)
 
     def step(columns: Columns, rows: slice) -> None:
@@ -233,7 +234,7 @@ def _residual_step(
 
 
 def _states_step(
-    net: Network, name: str, parents: Sequence[str], table: Floats, key: np.uint64
+    net: Network, name: str, parents: Sequence[str], table: Floats, *, key: np.uint64
 ) -> Step:
     """Draws a node given others, by a table with a row for each joint state of these."""
     stride, flat = thresholds(table)
@@ -277,7 +278,7 @@ def _forward(net: Network, name: str, key: np.uint64) -> Step:
     """Draws a node given its parents."""
     local = net.distributions[name]
     if name in net.tables:
-        return _states_step(net, name, local.parents, net.tables[name].rows, key)
+        return _states_step(net, name, local.parents, net.tables[name].rows, key=key)
     if isinstance(local, LinearGaussian):
         return _regression_step(name, local, key)
     return _logistic_step(name, net.logistic[name], key)
@@ -320,6 +321,7 @@ def _accepted(
     is_open: Collection[str],
     n_rows: int,
     rng: np.random.Generator,
+    *,
     proposed: Columns,
     propose: Callable[[int], Columns | None],
 ) -> Columns:

@@ -28,8 +28,9 @@ from consilience import _check
 from consilience._typing import Bools, Codes, Column, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.distinct import rows_alike
+from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table
-from consilience.errors import DataError, ImpossibleEvidenceError, InputError, MemoryLimitError
+from consilience.errors import DataError, ImpossibleEvidenceError, MemoryLimitError
 from consilience.inference.beliefs import belief, log_evidence
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.evidence import Evidence, Scope, names_of
@@ -43,14 +44,14 @@ from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
 
-__all__ = ["check_columns", "log_likelihood", "network_columns", "posteriors"]
+__all__ = ["log_likelihood", "network_columns", "posteriors", "rows_for"]
 
 ROWS_AT_A_TIME = 1 << 15
 """Of a network with continuous nodes, whose likelihoods are held for all states."""
 FEWER_DRAWS = 2_000  # for each row that must be estimated
 
 
-def posteriors(net: Network, table: Table, target: str, *, by: Exact | None = None) -> Floats:
+def posteriors(net: Network, table: Rows, target: str, *, by: Exact | None = None) -> Floats:
     """The posterior of the target for each row given all other recorded values of the row.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
@@ -73,7 +74,7 @@ def posteriors(net: Network, table: Table, target: str, *, by: Exact | None = No
         If the target is continuous and a row is impossible, which leaves it without a mean.
     """
     _check.known("node", names_of(target), net.variables)
-    check_columns(net, table, [target])
+    table = rows_for(net, table, not_needed=[target])
     columns = network_columns(net, table, without=(target,))
     width = 2 if net.variables[target].is_continuous else net.variables[target].n_states
     answer = np.zeros((table.n_rows, width))
@@ -83,12 +84,12 @@ def posteriors(net: Network, table: Table, target: str, *, by: Exact | None = No
         known = {n: columns[n] for n in columns if n in net.dag.markov_blanket(target)}
         answer[covered] = _by_blanket(net, target, _rows(known, covered), len(covered))
     for rows in _parts(net, others):
-        part = _Rows.of(net, _rows(columns, rows), len(rows), target, exact_of(by))
+        part = _Rows.of(net, _rows(columns, rows), len(rows), target, way=exact_of(by))
         answer[rows] = part.posteriors(target, rows)
     return answer
 
 
-def log_likelihood(net: Network, table: Table, *, by: Exact | None = None) -> Floats:
+def log_likelihood(net: Network, table: Rows, *, by: Exact | None = None) -> Floats:
     """Log probability of what each row records; minus infinity if it is impossible.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
@@ -98,7 +99,7 @@ def log_likelihood(net: Network, table: Table, *, by: Exact | None = None) -> Fl
     continuous variables it is the log of a density. Rows that leave several continuous parents of
     logistic nodes unknown are estimated, each by 2,000 draws from the same seed.
     """
-    check_columns(net, table, [])
+    table = rows_for(net, table)
     columns = network_columns(net, table)
     is_complete = np.full(table.n_rows, all(name in columns for name in net.variables))
     for name, column in columns.items():
@@ -109,7 +110,7 @@ def log_likelihood(net: Network, table: Table, *, by: Exact | None = None) -> Fl
         answer[complete] = _of_complete_rows(net, _rows(columns, complete), len(complete))
     if columns:
         for rows in _parts(net, others):
-            part = _Rows.of(net, _rows(columns, rows), len(rows), None, exact_of(by))
+            part = _Rows.of(net, _rows(columns, rows), len(rows), None, way=exact_of(by))
             answer[rows] = part.log_likelihood()
     return answer
 
@@ -131,6 +132,7 @@ class _Rows:
         columns: Mapping[str, Column],
         sets: RowSets,
         batch: Batch | None,
+        *,
         ranks: Integers,
         way: Exact,
     ) -> None:
@@ -145,6 +147,7 @@ class _Rows:
         columns: Mapping[str, Column],
         n_rows: int,
         target: str | None,
+        *,
         way: Exact,
     ) -> _Rows:
         memory_limit = way.memory_limit
@@ -156,12 +159,19 @@ class _Rows:
         try:
             tree = compiled(part, tuple(sets.likelihoods), last=last, memory_limit=memory_limit)
         except MemoryLimitError:  # what a row knows can cut the tree into pieces that are not
-            return cls(net, columns, sets, None, each, way)
+            return cls(net, columns, sets, None, ranks=each, way=way)
         codes = {n: c for n, c in columns.items() if n in tree.index}
         if sets.likelihoods:
-            return cls(net, columns, sets, Batch(tree, codes, n_rows, sets.likelihoods), each, way)
+            return cls(
+                net,
+                columns,
+                sets,
+                Batch(tree, codes, n_rows, sets.likelihoods),
+                ranks=each,
+                way=way,
+            )
         batch, ranks = _each_once(tree, codes, n_rows)
-        return cls(net, columns, sets, batch, ranks, way)
+        return cls(net, columns, sets, batch, ranks=ranks, way=way)
 
     def log_likelihood(self) -> Floats:
         found = np.zeros(len(self._ranks))
@@ -224,8 +234,8 @@ class _Rows:
         rows_with: dict[tuple[tuple[str, float], ...], list[int]] = {}
         for row in np.flatnonzero(is_alone):
             evidence = self._evidence(int(row))
-            told = (*evidence.known.items(), *evidence.values.items())
-            rows_with.setdefault(told, []).append(int(row))
+            known = (*evidence.known.items(), *evidence.values.items())
+            rows_with.setdefault(known, []).append(int(row))
         for rows in rows_with.values():
             yield np.array(rows), self._evidence(rows[0])
 
@@ -272,12 +282,12 @@ def _weights(beliefs: Mapping[Scope, Floats], names: Scope, rows: Integers) -> F
     return found.transpose(-1, *(kept.index(name) for name in names)).reshape(len(rows), -1)
 
 
-def check_columns(net: Network, table: Table, not_needed: Collection[str]) -> None:
-    """Refuse a table that lacks a node: a misspelt column must not be summed out silently."""
-    if not isinstance(table, Table):
-        raise InputError(
-            f"rows must be a Table, got a {type(table).__name__}: cs.read(...) makes one."
-        )
+def rows_for(net: Network, rows: Rows, *, not_needed: Collection[str] = ()) -> Table:
+    """The rows as a table; frames and files are read as the network's variables.
+
+    A table that lacks a node is refused: a misspelt column must not be summed out silently.
+    """
+    table = as_rows_of(net.variables, net.source, rows)
     for name in net.variables:
         if name not in table.schema and name != net.source and name not in not_needed:
             raise DataError(
@@ -286,6 +296,7 @@ def check_columns(net: Network, table: Table, not_needed: Collection[str]) -> No
                 "schema=net.variables, which makes it missing.",
                 column=name,
             )
+    return table
 
 
 def _codes(net: Network, table: Table, without: Collection[str] = ()) -> dict[str, Codes]:

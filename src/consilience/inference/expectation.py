@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.data.table import Table
+from consilience.data.door import Rows
 from consilience.inference.cases import Cases
 from consilience.inference.conflict import refuse_impossible_rows
-from consilience.inference.evidence_rows import check_columns, log_likelihood
+from consilience.inference.evidence_rows import log_likelihood, rows_for
 from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import Network
 from consilience.statistics.moments import Moments
@@ -17,7 +17,7 @@ __all__ = ["expected_counts"]
 
 
 def expected_counts(
-    net: Network, table: Table, *, by: Exact | None = None
+    net: Network, table: Rows, *, by: Exact | None = None
 ) -> dict[str, Floats | Moments]:
     """For each node the expected statistics of its family, summed over the rows.
 
@@ -35,7 +35,7 @@ def expected_counts(
         If a discrete node has continuous parents, or a continuous node a sd of zero: then missing
         values have no exact statistics.
     """
-    check_columns(net, table, [])
+    table = rows_for(net, table)
     cases = Cases.of(net, table, keeps_barren=True, memory_limit=exact_of(by).memory_limit)
     found = cases.expected(net)
     if found.log_likelihood == -np.inf:

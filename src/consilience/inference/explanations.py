@@ -70,7 +70,7 @@ def mpe(net: Network, given: Given = None, *, by: Exact | None = None) -> Explan
     """The most probable states, and values, of all variables that are not known."""
     memory_limit = exact_of(by).memory_limit
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
-    return _told(net, evidence, _best(net, None, evidence, memory_limit))
+    return _explanation(net, evidence, _best(net, None, evidence, memory_limit))
 
 
 def map_states(
@@ -124,8 +124,8 @@ def most_probable(
     while frontier and len(found) < k:
         _, _, best, evidence, first = heapq.heappop(frontier)
         codes = {n: best.codes.get(n, evidence.known.get(n, 0)) for n in free}
-        found.append(_told(net, start, Best(codes, best.values, best.log_probability)))
-        for part, position in _parts(net, free, codes, evidence, first):
+        found.append(_explanation(net, start, Best(codes, best.values, best.log_probability)))
+        for part, position in _parts(net, free, codes, evidence, first=first):
             other = _found(net, None, part, memory_limit)
             if other.log_probability > -math.inf:
                 entry = (-other.log_probability, next(ticket), other, part, position)
@@ -134,7 +134,7 @@ def most_probable(
 
 
 def _parts(
-    net: Network, free: Sequence[str], codes: Mapping[str, int], evidence: Evidence, first: int
+    net: Network, free: Sequence[str], codes: Mapping[str, int], evidence: Evidence, *, first: int
 ) -> Iterator[tuple[Evidence, int]]:
     """The space of some evidence without its best explanation, in disjoint parts."""
     for position in range(first, len(free)):
@@ -185,7 +185,7 @@ def _refuse_open(net: Network, asked: Sequence[str] | None, rows: Rows) -> None:
         )
 
 
-def _told(net: Network, evidence: Evidence, best: Best) -> Explanation:
+def _explanation(net: Network, evidence: Evidence, best: Best) -> Explanation:
     """The explanation of all nodes that are not known, in the order of the network."""
     fixed = {n: x for n, x in constants(net).items() if n not in evidence.values}
     every = {**_states(net, best.codes), **best.values, **fixed}

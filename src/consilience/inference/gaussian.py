@@ -93,7 +93,7 @@ class Conditional:
     shape
         Numbers of their states.
     asked
-        The nodes whose posterior is told.
+        The nodes whose posterior is wanted.
     log_likelihood
         Log density of the observed nodes, shape (rows or 1, joint states of ``free``).
     n_dropped
@@ -145,16 +145,16 @@ def condition(
     wanted = tuple(name for name in component.nodes if name in asked)
     free = tuple(name for name in component.discrete if name not in rows.known)
     shape = tuple(net.variables[name].n_states for name in free)
-    _guard(net, component, rows, len(observed) + len(wanted), memory_limit)
+    _guard(net, component, rows, len(observed) + len(wanted), memory_limit=memory_limit)
     codes, at = _states(net, component, rows, shape)
     if not observed and wanted == component.nodes and len(wanted) == 1:
-        return _alone(net.regressions[wanted[0]], rows, free, shape, codes, at)
-    joint = _joint(net, component, rows, (*observed, *wanted), codes)
+        return _alone(net.regressions[wanted[0]], rows, free, shape, codes=codes, at=at)
+    joint = _joint(net, component, rows, (*observed, *wanted), codes=codes)
     o = len(observed)
     Q, R = _orthonormal(joint.L[:, :o])
     prior, size = _means(joint, rows, at)
     with np.errstate(over="ignore"):  # a value too far out for a float is impossible
-        z, log, dropped = _innovations(rows, observed, at, R, prior, size)
+        z, log, dropped = _innovations(rows, observed, at, R, prior=prior, size=size)
     gain = joint.L[:, o:] @ Q.swapaxes(1, 2)
     roots = joint.L[:, o:] - gain @ Q
     roots -= (roots @ Q.swapaxes(1, 2)) @ Q  # what rounding left the first time
@@ -170,6 +170,7 @@ def _alone(
     rows: Rows,
     free: tuple[str, ...],
     shape: tuple[int, ...],
+    *,
     codes: Mapping[str, Integers],
     at: Integers,
 ) -> Conditional:
@@ -212,7 +213,7 @@ class _Joint:
     n_certain: Integers  # (states,): nodes without variance
 
 
-def _guard(net: Network, component: Component, rows: Rows, m: int, memory_limit: float) -> None:
+def _guard(net: Network, component: Component, rows: Rows, m: int, *, memory_limit: float) -> None:
     sizes = [float(net.variables[name].n_states) for name in component.discrete]
     known = [name in rows.known for name in component.discrete]
     n_free = math.prod(r for r, is_known in zip(sizes, known, strict=True) if not is_known)
@@ -255,6 +256,7 @@ def _joint(
     component: Component,
     rows: Rows,
     shown: Sequence[str],
+    *,
     codes: Mapping[str, Integers],
 ) -> _Joint:
     nodes = component.nodes
@@ -321,7 +323,7 @@ def _means(joint: _Joint, rows: Rows, at: Integers) -> tuple[Floats, Floats]:
 
 
 def _innovations(
-    rows: Rows, observed: Sequence[str], at: Integers, R: Floats, prior: Floats, size: Floats
+    rows: Rows, observed: Sequence[str], at: Integers, R: Floats, *, prior: Floats, size: Floats
 ) -> tuple[Floats, Floats, Integers]:
     """The z of the formula, log density of the observed, and how many of them dropped out."""
     n_rows = max([prior.shape[0], *(len(rows.values[name]) for name in observed)])

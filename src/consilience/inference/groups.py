@@ -128,7 +128,7 @@ class Batch:
         def work(row_from: int, row_to: int) -> None:
             for group, rows in self._blocks(row_from, row_to, keeps_tables=False):
                 tables, _, _, log_evidence = self._collect(group, rows, keeps_tables=False)
-                weight = self._margin(group, last, np.array([v]), tables, len(log_evidence))
+                weight = self._margin(group, last, np.array([v]), tables, n_rows=len(log_evidence))
                 total = weight.sum(axis=0)
                 is_possible = (total > 0) & (log_evidence > -np.inf)
                 answer[self._order[rows]] = np.divide(
@@ -240,7 +240,7 @@ class Batch:
     def _family(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
         """Posterior of a family in each row: shape (joint states that are left, rows)."""
         return self._of_clique(
-            self.tree.family[name], self.tree.tables[name], group, tables, n_rows
+            self.tree.family[name], self.tree.tables[name], group, tables, n_rows=n_rows
         )
 
     def _scope(self, scope: Scope, group: _Group, tables: Floats, n_rows: int) -> Floats:
@@ -248,13 +248,13 @@ class Batch:
         clique = self.tree.clique_of(scope)
         if clique is None:
             raise ValueError(f"no clique holds {scope}.")
-        return self._of_clique(clique, scope, group, tables, n_rows)
+        return self._of_clique(clique, scope, group, tables, n_rows=n_rows)
 
     def _of_clique(
-        self, clique: int, names: Scope, group: _Group, tables: Floats, n_rows: int
+        self, clique: int, names: Scope, group: _Group, tables: Floats, *, n_rows: int
     ) -> Floats:
         start, stop = group.table_start[clique : clique + 2] * n_rows
-        return self._margin(group, clique, self._numbers(names), tables[start:stop], n_rows)
+        return self._margin(group, clique, self._numbers(names), tables[start:stop], n_rows=n_rows)
 
     def _left(self, names: Scope, group: _Group, array: Floats) -> Floats:
         """The part of an array over all states that the group leaves."""
@@ -269,7 +269,7 @@ class Batch:
         return np.array([self.tree.index[name] for name in names], np.int64)
 
     def _margin(
-        self, group: _Group, clique: int, variables: Integers, table: Floats, n_rows: int
+        self, group: _Group, clique: int, variables: Integers, table: Floats, *, n_rows: int
     ) -> Floats:
         """Sum of a clique's table over all variables but these: shape (joint states, rows)."""
         tree = self.tree

@@ -123,7 +123,7 @@ class JunctionTree:
             name: int(home[index[min(axes, key=position.__getitem__)]])
             for name, axes in tables.items()
         }
-        arrays = _arrays(numbers, n_states, tables, shape, index, family)
+        arrays = _arrays(numbers, n_states, tables, shape, index=index, family=family)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
         n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
         is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
@@ -162,7 +162,9 @@ class JunctionTree:
     def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
-        potential = _potentials(self.n_states, self.tables, tables, self.shape, self.family, start)
+        potential = _potentials(
+            self.n_states, self.tables, tables, self.shape, family=self.family, start=start
+        )
         least = _least_positive(potential, start)
         arrays = self.arrays._replace(potential=potential, least=least)
         return replace(self, arrays=arrays, _spare=[])
@@ -390,6 +392,7 @@ def _arrays(
     n_states: Mapping[str, int],
     tables: Mapping[str, Scope],
     shape: Triangulation,
+    *,
     index: Mapping[str, int],
     family: Mapping[str, int],
 ) -> TreeArrays:
@@ -397,7 +400,7 @@ def _arrays(
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
     sizes = [math.prod(n_states[name] for name in clique) for clique in shape.cliques]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
-    potential = _potentials(n_states, tables, numbers, shape, family, potential_start)
+    potential = _potentials(n_states, tables, numbers, shape, family=family, start=potential_start)
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,
@@ -441,6 +444,7 @@ def _potentials(
     scopes: Mapping[str, Scope],
     tables: Mapping[str, Floats],
     shape: Triangulation,
+    *,
     family: Mapping[str, int],
     start: Integers,
 ) -> Floats:

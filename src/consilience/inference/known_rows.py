@@ -51,7 +51,7 @@ class Rows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All variables that something is said about."""
+        """All variables that something is known about."""
         return (*self.known, *self.values, *self.likelihoods)
 
     def with_values(self, more: Mapping[str, Floats]) -> Rows:
@@ -109,7 +109,7 @@ def constants(net: Network) -> dict[str, float]:
 
 
 def sliced(array: Floats, axes: Sequence[str], known: Mapping[str, Integers]) -> Floats:
-    """An array (rows or 1, an axis a variable) at the known states of each row."""
+    """An array (rows or 1, an axis per variable) at the known states of each row."""
     fixed = [i for i, name in enumerate(axes) if name in known]
     if not fixed:
         return array

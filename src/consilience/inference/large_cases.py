@@ -67,8 +67,8 @@ class LargeCases:
         codes: npt.NDArray[np.int32],
         weights: Floats,
         normal: NormalCases,
-        places: Integers,
         *,
+        places: Integers,
         keeps_barren: bool,
         memory_limit: float,
     ) -> LargeCases:

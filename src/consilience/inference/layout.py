@@ -36,7 +36,7 @@ class Layout:
     Attributes
     ----------
     shapes
-        For each node the shape of its table, one axis a parent and the node last.
+        For each node the shape of its table, one axis per parent and the node last.
     first
         Where each table starts, and the length of the vector; shape (nodes + 1,).
     row_of

@@ -135,7 +135,7 @@ class NormalCases:
         for one in families:
             one.guard(memory_limit)
         centers, spreads = _centers_and_spreads(values)
-        builder = _Builder(net, names, codes, len(values), memory_limit)
+        builder = _Builder(net, names, codes, len(values), memory_limit=memory_limit)
         parents = [one.parents for one in families]
         pieces = _pieces(parents, ~np.isnan(values), keeps_barren=keeps_barren)
         for (members, hidden), rows in pieces.items():
@@ -163,7 +163,7 @@ class NormalCases:
             return found
         closed = np.flatnonzero(~is_open)
         starts, own = arrays.mean_starts[closed], weights[arrays.row[closed]]
-        counted = found._gathered(closed, starts, np.zeros(0), own, np.zeros(0))
+        counted = found._gathered(closed, starts, np.zeros(0), own, covariances=np.zeros(0))
         return replace(found, _counted=counted)
 
     def cells(self, regressions: Mapping[str, LinearGaussian]) -> Cells:
@@ -201,7 +201,9 @@ class NormalCases:
         chosen, roots = self._open, cells.roots.copy()
         square_roots(self._arrays, roots)
         starts, own = self._arrays.mean_starts[chosen], self._case_weights(weights)[chosen]
-        return self._told(self._gathered(chosen, starts, cells.means, own, roots))
+        return self._moments_by_node(
+            self._gathered(chosen, starts, cells.means, own, covariances=roots)
+        )
 
     def drawn(self, cells: Cells, counts: Floats, rng: np.random.Generator) -> dict[str, Moments]:
         """Moments with hidden values drawn, given how often each cell was drawn.
@@ -219,7 +221,9 @@ class NormalCases:
         values = cells.means[np.repeat(arrays.mean_starts[chosen], sizes) + within]
         noise = rng.standard_normal(len(values))
         add_draws(arrays, cells.roots, chosen, starts[:-1], noise, values)
-        return self._told(self._gathered(chosen, starts[:-1], values, weights, np.zeros(0)))
+        return self._moments_by_node(
+            self._gathered(chosen, starts[:-1], values, weights, covariances=np.zeros(0))
+        )
 
     def check(self, regressions: Mapping[str, LinearGaussian]) -> None:
         """Refuse regressions in which a sd is zero."""
@@ -272,6 +276,7 @@ class NormalCases:
         starts: Integers,
         means: Floats,
         weights: Floats,
+        *,
         covariances: Floats,
     ) -> tuple[Moments, ...]:
         """Moments of all families from some cases, values less their centers."""
@@ -302,7 +307,7 @@ class NormalCases:
         )
         return tuple(parts)
 
-    def _told(self, found: tuple[Moments, ...]) -> dict[str, Moments]:
+    def _moments_by_node(self, found: tuple[Moments, ...]) -> dict[str, Moments]:
         """The moments of each node with what rows know entirely, in units of the columns."""
         answer = {}
         for name, one, new, old in zip(
@@ -457,6 +462,7 @@ class _Builder:
         names: Sequence[str],
         codes: Mapping[str, Words],
         n_rows: int,
+        *,
         memory_limit: float,
     ) -> None:
         self._net, self._names, self._codes = net, names, codes
@@ -481,7 +487,7 @@ class _Builder:
         for places in alike(is_known):
             pattern = is_known[places[0]].tolist()
             free = tuple(n for n, known in zip(scope, pattern, strict=True) if not known)
-            self._add_alike(members, hidden, local, scope, free, rows[places])
+            self._add_alike(members, hidden, local, scope, free=free, rows=rows[places])
 
     def arrays(self, values: Floats) -> tuple[NormalArrays, Integers]:
         """Everything in flat arrays, and the cell of each case."""
@@ -528,6 +534,7 @@ class _Builder:
         hidden: tuple[int, ...],
         local: Sequence[LinearGaussian],
         scope: Sequence[str],
+        *,
         free: Scope,
         rows: Integers,
     ) -> None:

@@ -131,7 +131,7 @@ def weighted_rows(
     parents = _open_parents(net, is_open, rows)
     found, grid = None, None
     if len(parents) == 1:
-        found = _grid(net, flat, rows, is_open, parents[0], memory_limit)
+        found = _grid(net, flat, rows, is_open, parent=parents[0], memory_limit=memory_limit)
     if found is None:
         rng = _check.generator(seed)
         drawn = draw_posterior(
@@ -160,6 +160,7 @@ def _grid(
     flat: Network,
     rows: Rows,
     is_open: Collection[str],
+    *,
     parent: str,
     memory_limit: float,
 ) -> tuple[Floats, Floats, int] | None:
@@ -167,7 +168,7 @@ def _grid(
     that is not good enough.
     """
     families = families_of(flat, rows.names, rows.observed, [parent]).joined
-    found = solve(flat, rows, families, (), [parent], memory_limit=memory_limit)
+    found = solve(flat, rows, families, (), continuous=[parent], memory_limit=memory_limit)
     [one] = found.conditionals
     shares, means, sds = found.weights.ravel(), one.means.ravel(), np.sqrt(one.variances.ravel())
     kept = shares > 0

@@ -148,7 +148,7 @@ def probability(
     share = _share_of_states(net, found, hard, way)
     if share == 0 or not intervals:
         return share
-    return share * _share_of_intervals(net, intervals, found, hard, way)
+    return share * _share_of_intervals(net, intervals, found, hard, way=way)
 
 
 def _ratio(net: Network, both: Evidence, given: Evidence, way: Exact) -> float:
@@ -167,6 +167,7 @@ def _share_of_intervals(
     intervals: Mapping[str, tuple[float, float]],
     states: Evidence,
     given: Evidence,
+    *,
     way: Exact,
 ) -> float:
     """P(intervals | states, given)."""

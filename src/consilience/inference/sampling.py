@@ -75,7 +75,7 @@ def sample(
     n_threads = threads or os.cpu_count() or 1
     if _goes_forward(net, evidence):
         _refuse_excluded(net, evidence, memory_limit)
-        columns = draw_forward(net, evidence, known_only, n_rows, rng, threads=n_threads)
+        columns = draw_forward(net, evidence, known_only, n_rows, rng=rng, threads=n_threads)
         return _table(net, columns, left_out)
     limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
     hard = hardened(net, limited, memory_limit)

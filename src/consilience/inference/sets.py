@@ -35,7 +35,7 @@ from consilience.network.network import Network
 
 __all__ = ["RowSets", "evidence_with_sets", "sets_of_rows"]
 
-CELLS_A_BLOCK = 1 << 21  # numbers of the largest array of a block: some megabytes
+CELLS_PER_BLOCK = 1 << 21  # numbers of the largest array of a block: some megabytes
 
 
 def evidence_with_sets(net: Network, evidence: Evidence, memory_limit: float) -> Evidence | None:
@@ -118,7 +118,7 @@ def sets_of_rows(
 ) -> RowSets:
     """The likelihoods of rows: codes (-1 if missing) and values (NaN) by column.
 
-    The ``target`` is not among the columns; if it is continuous, its component is told. With
+    The ``target`` is not among the columns; if it is continuous, its component is named. With
     ``at_mode`` the hidden continuous nodes are not integrated out but where the density of
     everything together is largest.
     """
@@ -128,7 +128,7 @@ def sets_of_rows(
     pieces, is_open = _pieces(net, columns, n_rows, target)
     filled = _with_constants(net, columns, n_rows, target)
     for (part, seen), rows in pieces.items():
-        for where, same in _same(net, filled, part, seen, rows):
+        for where, same in _same(net, filled, part, seen, rows=rows):
             free = tuple(name for name in part.discrete if name not in same.known)
             if seen == part.nodes and len(seen) == 1 and (not free or _is_spread(net, seen[0])):
                 log = _log_densities(net, seen[0], same, free)
@@ -146,7 +146,7 @@ def sets_of_rows(
     terms += _logistic_terms(net, filled, n_rows, is_open)
     if at_mode:
         terms += _mode_terms(net, pieces, n_rows)
-    return _pooled(net, terms, asked, n_rows, is_open, memory_limit)
+    return _pooled(net, terms, asked, n_rows, is_open=is_open, memory_limit=memory_limit)
 
 
 def _pieces(
@@ -206,6 +206,7 @@ def _same(
     columns: Mapping[str, Column],
     part: Component,
     seen: Sequence[str],
+    *,
     rows: Integers,
 ) -> Iterator[tuple[Integers, Rows]]:
     """The rows that know the same discrete parents of a component, in blocks."""
@@ -218,7 +219,7 @@ def _same(
         known = [n for n, is_one in zip(recorded, pattern, strict=True) if is_one]
         sizes = [net.variables[n].n_states for n in part.discrete if n not in known]
         width = len(part.nodes) * (len(part.nodes) + len(values) + 1)
-        step = max(1, int(CELLS_A_BLOCK / (np.prod([float(r) for r in sizes]) * width)))
+        step = max(1, int(CELLS_PER_BLOCK / (np.prod([float(r) for r in sizes]) * width)))
         for first, after in pairwise([*range(0, len(places), step), len(places)]):
             where = rows[places[first:after]]
             yield (
@@ -293,6 +294,7 @@ def _pooled(
     terms: Sequence[_Term],
     asked: Sequence[tuple[Integers, Conditional]],
     n_rows: int,
+    *,
     is_open: Bools,
     memory_limit: float,
 ) -> RowSets:

@@ -83,7 +83,7 @@ def _margin_in_logs(
 ) -> Floats | None:
     rows = rows_of(net, evidence)
     families = families_of(net, rows.names, rows.observed, [name])
-    found = solve(net, rows, families.joined, [name], (), memory_limit=memory_limit)
+    found = solve(net, rows, families.joined, [name], continuous=(), memory_limit=memory_limit)
     return None if found.log_evidence[0] == -math.inf else found.weights[0]
 
 

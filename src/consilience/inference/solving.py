@@ -122,7 +122,7 @@ def shape_of_scopes(
 def families_of(
     net: Network, names: Collection[str], observed: Collection[str], asked: Collection[str]
 ) -> Families:
-    """The families that matter if something is said about ``names`` and ``observed`` are known."""
+    """The families that matter if something is known about ``names`` and ``observed`` are known."""
     wanted = [*names, *asked]
     relevant = {*wanted, *net.dag.ancestors(wanted)} if wanted else set()
     families = [name for name in net.dag.topological_order() if name in relevant]
@@ -179,7 +179,8 @@ def is_possible(net: Network, rows: Rows, families: Sequence[str], *, memory_lim
     """Whether the families allow what the row knows; open logistic nodes allow everything."""
     flat = closed(net, open_logistic(net, families, rows.values))
     return bool(
-        solve(flat, rows, families, (), (), memory_limit=memory_limit).log_evidence[0] > -np.inf
+        solve(flat, rows, families, (), continuous=(), memory_limit=memory_limit).log_evidence[0]
+        > -np.inf
     )
 
 
@@ -188,8 +189,8 @@ def solve(
     rows: Rows,
     families: Sequence[str],
     discrete: Sequence[str],
-    continuous: Sequence[str],
     *,
+    continuous: Sequence[str],
     memory_limit: float,
 ) -> Solution:
     """The joint posterior of discrete nodes and, given them and more, of continuous ones.
@@ -212,7 +213,7 @@ def log_evidence_of_rows(
     """Log density of what each row knows, likelihoods included; shape (rows or 1,)."""
     if families is None:
         families = families_of(net, rows.names, rows.observed, ()).every
-    return solve(net, rows, families, (), (), memory_limit=memory_limit).log_evidence
+    return solve(net, rows, families, (), continuous=(), memory_limit=memory_limit).log_evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +463,7 @@ def _add_table(pool: Pool, local: Categorical, rows: Rows) -> None:
 
 
 def _log_factor(names: tuple[str, ...], values: Floats, rows: Rows) -> LogFactor:
-    """The logarithm of an array with an axis a name after its rows, known states sliced."""
+    """The logarithm of an array with an axis per name after its rows, known states sliced."""
     with np.errstate(divide="ignore"):
         log = np.log(values)
     free = tuple(name for name in names if name not in rows.known)

@@ -46,10 +46,10 @@ def draw_rows(
         chosen = np.flatnonzero(place[each] >= 0)
         at, part = place[each[chosen]], np.empty((len(chosen), codes.shape[1]), np.int32)
         for c in _from_the_root(batch.tree):
-            weights = np.cumsum(_residual(batch.tree, up, c, at, part), axis=1)
+            weights = np.cumsum(_residual(batch.tree, up, c, at, codes=part), axis=1)
             wanted = rng.random(len(at)) * weights[:, -1]
             state = (weights <= wanted[:, None]).sum(axis=1)
-            _set_residual(batch.tree, up, c, np.minimum(state, weights.shape[1] - 1), part)
+            _set_residual(batch.tree, up, c, np.minimum(state, weights.shape[1] - 1), codes=part)
         codes[chosen] = part
         place[up.rows] = -1
     return codes
@@ -109,7 +109,7 @@ def _members(tree: JunctionTree, c: int) -> tuple[Integers, Integers]:
     return tree.arrays.axes[start:middle], tree.arrays.axes[middle:stop]
 
 
-def _residual(tree: JunctionTree, up: Upward, c: int, at: Integers, codes: States) -> Floats:
+def _residual(tree: JunctionTree, up: Upward, c: int, at: Integers, *, codes: States) -> Floats:
     """Weights of the residual states of a clique given the separator: shape (rows, states)."""
     shared, residual = _members(tree, c)
     n = len(up.rows)
@@ -123,7 +123,9 @@ def _residual(tree: JunctionTree, up: Upward, c: int, at: Integers, codes: State
     return weights
 
 
-def _set_residual(tree: JunctionTree, up: Upward, c: int, state: Integers, codes: States) -> None:
+def _set_residual(
+    tree: JunctionTree, up: Upward, c: int, state: Integers, *, codes: States
+) -> None:
     _, residual = _members(tree, c)
     digits = np.unravel_index(state, tuple(up.sizes[residual]))
     for v, digit in zip(residual, digits, strict=True):
@@ -135,13 +137,13 @@ def _expanded(tree: JunctionTree, up: Upward, smallest: float) -> tuple[Integers
     codes = np.empty((len(at), len(tree.index)), np.int32)
     share = np.ones(len(at))
     for c in _from_the_root(tree):
-        weights = _residual(tree, up, c, at, codes)
+        weights = _residual(tree, up, c, at, codes=codes)
         weights *= (share / weights.sum(axis=1))[:, None]
         is_kept = weights >= smallest
         is_kept[np.arange(len(at)), weights.argmax(axis=1)] = True
         partial, state = np.nonzero(is_kept)
         at, codes, share = at[partial], codes[partial], weights[partial, state]
-        _set_residual(tree, up, c, state, codes)
+        _set_residual(tree, up, c, state, codes=codes)
     is_kept = share >= smallest
     is_kept[_largest_of_each(at, share)] = True
     return up.rows[at[is_kept]], codes[is_kept], share[is_kept]
@@ -189,11 +191,11 @@ def _best(
     up = Upward(np.arange(n), sizes, np.zeros_like(sizes), start, tables, np.zeros(n))
     best, rows = codes.copy(), np.arange(n)
     for c in _from_the_root(tree):
-        weights = _residual(tree, up, c, rows, best)
+        weights = _residual(tree, up, c, rows, codes=best)
         refuse_impossible_rows(
             rows if numbers is None else numbers, np.isneginf(weights.max(axis=1))
         )
-        _set_residual(tree, up, c, weights.argmax(axis=1), best)
+        _set_residual(tree, up, c, weights.argmax(axis=1), codes=best)
     return best
 
 

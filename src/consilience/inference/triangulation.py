@@ -237,7 +237,7 @@ def _tree(
         tuple(cliques[c] for c in new),
         tuple(n_shared[c] for c in new),
         tuple(place.get(parents[c], -1) for c in new),
-        _cost(cliques, cells, _cells_held(held, cells, shared, later, n_states)),
+        _cost(cliques, cells, _cells_held(held, cells, shared, later, n_states=n_states)),
     )
 
 
@@ -283,6 +283,7 @@ def _cells_held(
     cells: Sequence[float],
     shared: Sequence[Collection[str]],
     later: Mapping[str, set[str]],
+    *,
     n_states: Mapping[str, int],
 ) -> float:
     """Cells of all that is held."""

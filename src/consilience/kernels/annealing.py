@@ -13,7 +13,7 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["NUMBERS_A_STEP", "walk"]
+__all__ = ["NUMBERS_PER_STEP", "walk"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -21,7 +21,7 @@ VERSION = (
 
 Bytes = npt.NDArray[np.uint8]
 
-NUMBERS_A_STEP = 3
+NUMBERS_PER_STEP = 3
 
 
 @kernel

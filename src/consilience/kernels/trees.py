@@ -12,6 +12,8 @@ from consilience.kernels.compile import kernel
 
 __all__ = ["Likely", "Room", "Sizes", "TreeArrays", "indicators"]
 
+VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
+
 Sizes = npt.NDArray[np.uint64]
 
 

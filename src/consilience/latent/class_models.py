@@ -23,6 +23,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
@@ -40,7 +41,7 @@ __all__ = ["latent_classes"]
 
 
 def latent_classes(
-    table: Table,
+    table: Rows,
     n_classes: int | Iterable[int] = range(1, 9),
     *,
     features: Iterable[str] | None = None,
@@ -58,7 +59,8 @@ def latent_classes(
     Parameters
     ----------
     table
-        The rows. With several sources the model has an arc from the source to the class.
+        The rows: a table, a frame or a path. With several sources the model has an arc from the
+        source to the class.
     n_classes
         Numbers of classes to try, or a single one.
     features
@@ -77,12 +79,7 @@ def latent_classes(
     >>> found.n_states, found.network["class"].table.round(2).tolist()
     (2, [0.66, 0.34])
     """
-    if not isinstance(table, Table):
-        raise InputError(
-            f"latent_classes: table must be a Table, got a {type(table).__name__}; cs.read(...) "
-            "makes one.",
-            parameter="table",
-        )
+    table = as_table(table)
     asked = numbers_to_try("latent_classes", n_classes=n_classes)
     _check_node(table, node)
     names = _features(table, features)
@@ -149,7 +146,7 @@ def _refuse_continuous(table: Table, name: str) -> NoReturn:
             variable=name,
         )
     raise InputError(
-        f"latent_classes: the feature {name!r} is continuous; classes are told by discrete "
+        f"latent_classes: the feature {name!r} is continuous; classes are inferred from discrete "
         "features. Read it with discretize=, or leave it out: features=[...].",
         variable=name,
     )

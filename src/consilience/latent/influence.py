@@ -37,6 +37,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import InputError, UnknownNameError
@@ -77,7 +78,7 @@ GAIN = 1e-6
 
 
 def influence(
-    table: Table,
+    table: Rows,
     groups: Mapping[str, Sequence[str]],
     *,
     n_states: int | Mapping[str, int] = 3,
@@ -104,7 +105,7 @@ def influence(
     Parameters
     ----------
     table
-        The rows; the variables of the groups are discrete.
+        The rows: a table, a frame or a path; the variables of the groups are discrete.
     groups
         For each model, named as its hidden node shall be, its observed variables. No variable is in
         two groups; variables in none are left out.
@@ -145,7 +146,9 @@ def influence(
     >>> cs.influence(rows, groups, n_states=2).dag.arcs
     (('B', 'A'),)
     """
-    task = _Task.of(table, groups, n_states, estimator or Dirichlet(per_cell=1), together)
+    task = _Task.of(
+        as_table(table), groups, n_states, estimator or Dirichlet(per_cell=1), together=together
+    )
     _check_em(alone=alone)
     check_score("influence", BIC() if score is None else score)
     for given, wanted in ((completion, COMPLETION), (search, SEARCH), (relearn, RELEARN)):
@@ -167,12 +170,12 @@ def influence(
     climb = _Climb(first, [first.step("models alone")], {first.dag})
     way = AfterSearch() if relearn is None else relearn
     stopped_by = rounds.climb(climb, way, iterations)
-    return task.told(climb.best, climb.trace, stopped_by)
+    return task.record(climb.best, climb.trace, stopped_by)
 
 
 def influence_network(
     dag: DAG,
-    table: Table,
+    table: Rows,
     groups: Mapping[str, Sequence[str]],
     *,
     n_states: int | Mapping[str, int] = 3,
@@ -194,7 +197,9 @@ def influence_network(
     >>> found.network.dag.parents("B"), found.network.dag.parents("b1")
     (('A',), ('B',))
     """
-    task = _Task.of(table, groups, n_states, estimator or Dirichlet(per_cell=1), together)
+    task = _Task.of(
+        as_table(table), groups, n_states, estimator or Dirichlet(per_cell=1), together=together
+    )
     _check_em(alone=alone)
     if not isinstance(dag, DAG):
         _refuse("dag", "a graph over the groups: cs.DAG([...])", dag)
@@ -207,7 +212,7 @@ def influence_network(
         [(_, completed)] = SoftCompletion((1,)).complete(first.network, task.table, task.groups)
         best = task.relearned(first.network, whole, completed, rng)
         trace.append(best.step("together"))
-    return task.told(best, trace, "given graph")
+    return task.record(best, trace, "given graph")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,10 +312,9 @@ class _Task:
         groups: Mapping[str, Sequence[str]],
         n_states: int | Mapping[str, int],
         estimator: Estimator,
+        *,
         together: EM,
     ) -> _Task:
-        if not isinstance(table, Table):
-            _refuse("table", "a Table, which cs.read(...) makes", table)
         _check_groups(table, groups)
         _check_em(together=together)
         states = _states(groups, n_states)
@@ -363,7 +367,7 @@ class _Task:
         net = Network(found.network.distributions, None, record)
         return self._found(net, dag, found.log_likelihood)
 
-    def told(self, best: _Found, trace: Sequence[InfluenceStep], stopped_by: str) -> Influence:
+    def record(self, best: _Found, trace: Sequence[InfluenceStep], stopped_by: str) -> Influence:
         """The record."""
         net = canonical(best.network, self.groups)
         record = replace(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
+from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -67,15 +68,15 @@ class Influence:
         """The equivalence class of the graph: what rows can tell."""
         return CPDAG.of(self.dag)
 
-    def posteriors(self, table: Table) -> dict[str, Floats]:
+    def posteriors(self, table: Rows) -> dict[str, Floats]:
         """The posterior of each hidden node in every row, shape (rows, states)."""
-        return hidden_posteriors(self.network, table, self.groups)
+        return hidden_posteriors(self.network, self._read(table), self.groups)
 
-    def labels(self, table: Table) -> dict[str, Integers]:
+    def labels(self, table: Rows) -> dict[str, Integers]:
         """The most probable state of each hidden node in every row, as a code."""
         return {name: belief.argmax(axis=1) for name, belief in self.posteriors(table).items()}
 
-    def accuracy(self, table: Table, truth: Mapping[str, npt.ArrayLike]) -> dict[str, float]:
+    def accuracy(self, table: Rows, truth: Mapping[str, npt.ArrayLike]) -> dict[str, float]:
         """Share of rows in which the label of each hidden node is the true one, up to renaming.
 
         Parameters
@@ -89,9 +90,13 @@ class Influence:
         labels = self.labels(table)
         return {name: label_agreement(labels[name], np.asarray(one)) for name, one in truth.items()}
 
-    def row_log_likelihoods(self, table: Table) -> Floats:
+    def row_log_likelihoods(self, table: Rows) -> Floats:
         """Log probability of what each row records, the hidden nodes summed out."""
-        return self.network.log_likelihood(observed_with_hidden(self.network, table, self.groups))
+        rows = self._read(table)
+        return self.network.log_likelihood(observed_with_hidden(self.network, rows, self.groups))
+
+    def _read(self, rows: Rows) -> Table:
+        return as_rows_of(self.network.variables, self.network.source, rows)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)

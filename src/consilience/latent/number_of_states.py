@@ -31,6 +31,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats, Integers, Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.distributions import Categorical
 from consilience.errors import DataError, GraphError, InputError
@@ -110,7 +111,7 @@ class HiddenStates:
     entropy: float
     stopped_by: str = "end"
 
-    def memberships(self, table: Table) -> Floats:
+    def memberships(self, table: Rows) -> Floats:
         """The posterior of the hidden node in every row, shape (rows, states)."""
         return self.network.posteriors(table, self.node)
 
@@ -127,7 +128,7 @@ class HiddenStates:
 
 def hidden_states(
     dag: DAG,
-    table: Table,
+    table: Rows,
     node: str,
     numbers: int | Iterable[int],
     *,
@@ -147,7 +148,7 @@ def hidden_states(
     dag
         A graph; all its nodes but the hidden one are columns of the table.
     table
-        The rows.
+        The rows: a table, a frame or a path.
     node
         The hidden node.
     numbers
@@ -178,6 +179,7 @@ def hidden_states(
     >>> cs.hidden_states(dag, rows, "H", [1, 2, 3]).n_states
     2
     """
+    table = as_table(table)
     _check_question(dag, table, node)
     asked = numbers_to_try("hidden_states", numbers=numbers)
     judge = BIC() if criterion is None else criterion
@@ -246,7 +248,7 @@ class _Task:
     def tried(self, judge: Criterion) -> TriedStates:
         """The network with this number of states, judged."""
         if isinstance(judge, VariationalBayes):
-            told = variational(
+            bounded = variational(
                 self.dag,
                 self.table,
                 self.estimator,
@@ -254,17 +256,17 @@ class _Task:
                 choice=judge,
                 seed=self.rng,
             )
-            if told.stopped_by == "interrupt":
+            if bounded.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            net = canonical(told.network, self.hidden)
-            return self._told(net, self._log_likelihood(net, self.table), told.bound)
+            net = canonical(bounded.network, self.hidden)
+            return self._tried_states(net, self._log_likelihood(net, self.table), bounded.bound)
         found = self._em(self.table, self.estimator)
         net, log_likelihood = canonical(found.network, self.hidden), found.log_likelihood
         if isinstance(judge, CrossValidated):
-            return self._told(net, log_likelihood, self._left_out(judge))
+            return self._tried_states(net, log_likelihood, self._left_out(judge))
         n_rows = max(float(self.table.total_weight), 1.0)
         price = 1.0 if isinstance(judge, AIC) else 0.5 * np.log(n_rows)
-        return self._told(net, log_likelihood, log_likelihood - price * net.n_parameters)
+        return self._tried_states(net, log_likelihood, log_likelihood - price * net.n_parameters)
 
     def _left_out(self, judge: CrossValidated) -> float:
         """Log-likelihood of each fold under what the others teach."""
@@ -303,7 +305,7 @@ class _Task:
         counts = rows.weights > 0
         return float(rows.weights[counts] @ values[counts])
 
-    def _told(self, net: Network, log_likelihood: float, value: float) -> TriedStates:
+    def _tried_states(self, net: Network, log_likelihood: float, value: float) -> TriedStates:
         [n_states] = [states for states in self.hidden.values() if isinstance(states, int)]
         return TriedStates(n_states, float(value), float(log_likelihood), net)
 
@@ -329,12 +331,6 @@ def _entropy(posterior: Floats, table: Table) -> float:
 def _check_question(dag: DAG, table: Table, node: str) -> None:
     if not isinstance(dag, DAG):
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
-    if not isinstance(table, Table):
-        raise InputError(
-            f"hidden_states: table must be a Table, got a {type(table).__name__}; cs.read(...) "
-            "makes one.",
-            parameter="table",
-        )
     _check.known("node", [node], dag.nodes)
     if node in table.schema:
         raise InputError(

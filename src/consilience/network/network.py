@@ -15,6 +15,7 @@ from consilience.graph.dag import DAG
 from consilience.network.record import Record
 
 if TYPE_CHECKING:
+    from consilience.data.door import Rows
     from consilience.data.table import Table
     from consilience.inference.explanations import Explanation
     from consilience.inference.triangulation import Cost
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["DRAWS", "MEMORY_LIMIT", "SEED", "Given", "Network", "discrete_only"]
 
 MEMORY_LIMIT = 2**31
-"""Bytes that inference may allocate unless told otherwise."""
+"""Bytes that inference may allocate by default."""
 
 DRAWS, SEED = 20_000, 0
-"""Draws, and their seed, of an answer that must be estimated, unless told otherwise."""
+"""Draws, and their seed, of an answer that must be estimated, by default."""
 
 Given: TypeAlias = Mapping[str, Any] | Any | None
 """What is known by variable: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})``; of
@@ -161,13 +162,13 @@ class Network:
 
         return probability(self, event, given, by=by)
 
-    def log_likelihood(self, table: Table, *, by: Exact | None = None) -> Floats:
+    def log_likelihood(self, table: Rows, *, by: Exact | None = None) -> Floats:
         """Log probability, or density, of what each row records; missing values summed out."""
         from consilience.inference.evidence_rows import log_likelihood
 
         return log_likelihood(self, table, by=by)
 
-    def posteriors(self, table: Table, target: str, *, by: Exact | None = None) -> Floats:
+    def posteriors(self, table: Rows, target: str, *, by: Exact | None = None) -> Floats:
         """Posterior of the target for each row, shape (rows, states); mean and sd if continuous."""
         from consilience.inference.evidence_rows import posteriors
 

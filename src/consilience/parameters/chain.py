@@ -146,8 +146,8 @@ class HDC:
 
     def __repr__(self) -> str:
         plain = {"parents": AMONG_PARENT_STATES, "sources": AMONG_SOURCES}
-        said = [f"{k}={getattr(self, k)!r}" for k, v in plain.items() if getattr(self, k) != v]
-        return f"HDC({', '.join(said)})"
+        given = [f"{k}={getattr(self, k)!r}" for k, v in plain.items() if getattr(self, k) != v]
+        return f"HDC({', '.join(given)})"
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family; the families of a network share the prior."""
@@ -283,7 +283,7 @@ def fitted_chains(families: Sequence[Counts], choice: HDC) -> list[FittedChain]:
     kept, priors = (shared, priors) if gain > LEAST_GAIN else (alone, own)
     pooled_share = _pooled_share(chains, kept)
     return [
-        _kept(counts, source, chain, average, priors, pooled_share)
+        _kept(counts, source, chain, average, priors=priors, pooled_share=pooled_share)
         for counts, source, chain, average in zip(families, sources, chains, kept, strict=True)
     ]
 
@@ -392,6 +392,7 @@ def _kept(
     source: Variable | None,
     chain: _Chain,
     average: _Average,
+    *,
     priors: Priors,
     pooled_share: float,
 ) -> FittedChain:
@@ -457,7 +458,7 @@ def _averaged(
     strengths, tables, unseen, predictions = [], [], [], []
     for i, way in enumerate(chain.ways):
         first = np.full(len(way.kinds), FIRST_S) if last is None else last.s[i]
-        s, mean, left_out = _fitted(chain, way, priors, first, tolerance)
+        s, mean, left_out = _fitted(chain, way, priors, first, tolerance=tolerance)
         strengths.append(s)
         tables.append(mean[way.start[-2] :])
         unseen.append(guesses(chain.rows, way, s, mean))
@@ -496,7 +497,7 @@ def _weights(scores: Floats) -> Floats:
 
 
 def _fitted(
-    chain: _Chain, way: Way, priors: Priors, first: Floats, tolerance: float = TOLERANCE
+    chain: _Chain, way: Way, priors: Priors, first: Floats, *, tolerance: float = TOLERANCE
 ) -> tuple[Floats, Floats, Floats]:
     least, most = np.full(len(way.kinds), LEAST_S), np.full(len(way.kinds), MOST_S)
     mean, weight = begin(chain.rows, way.up, way.start, way.rho, first)

@@ -47,7 +47,7 @@ N_DRAWS = 2000
 """Draws behind an interval; the ends of a 95 % interval move by about 3 % of its length."""
 
 BURN_IN = 50
-SWEEPS_A_DRAW = 1
+SWEEPS_PER_DRAW = 1
 """Rows are drawn afresh in each sweep; strengths move more slowly, a draw's worth in two to six."""
 
 LARGEST_BATCH, MOST_CELLS = 256, 1 << 20
@@ -237,7 +237,7 @@ class _Sweeps:
             self._is_empty,
             self._posterior.pooled_share,
             self._state,
-            SWEEPS_A_DRAW,
+            SWEEPS_PER_DRAW,
             out,
         )
         return out.reshape(n, -1)

@@ -1,7 +1,8 @@
 r"""Which estimator serves which kind of family, and what follows for the source node.
 
-An estimator serves the kinds it has a method for. What is not said follows the estimator that is:
-if that one pools the sources, keeps them apart or ties them, so do the others. Without any,
+An estimator serves the kinds it has a method for. An estimator that is not given follows the one
+that is: if that one pools the sources, keeps them apart or ties them, so do the others. Without
+any,
 
 ===================== =================== ==================== ===========================
 sources               tables              regressions          logistic nodes
@@ -58,8 +59,8 @@ def choices(
     """The estimator of each kind of family that occurs; by default the one that the tables'
     estimator suggests.
     """
-    said = {"table": estimator, "regression": gaussian, "logistic": logistic}
-    for kind, choice in said.items():
+    given = {"table": estimator, "regression": gaussian, "logistic": logistic}
+    for kind, choice in given.items():
         if choice is not None:
             _check_choice(kind, choice)
     occurring = [kind for kind in METHODS if kind in set(kinds)]
@@ -71,7 +72,7 @@ def choices(
         )
     tables = _tables(estimator, n_sources)
     lead = estimator if estimator is not None else HDC() if n_sources > 1 else Pooled(HDC())
-    return {kind: _chosen(kind, said[kind], estimator, tables, lead) for kind in occurring}
+    return {kind: _chosen(kind, given[kind], estimator, tables, lead=lead) for kind in occurring}
 
 
 def method_of(chosen: Mapping[str, Any]) -> str:
@@ -133,11 +134,11 @@ def _tables(estimator: Any, n_sources: int) -> Any:
     return Separate(HDC()) if is_apart(estimator) else Pooled(HDC())
 
 
-def _chosen(kind: str, said: Any, estimator: Any, tables: Any, lead: Any) -> Any:
+def _chosen(kind: str, given: Any, estimator: Any, tables: Any, *, lead: Any) -> Any:
     if kind == "table":
         return tables
-    if said is not None:
-        return said
+    if given is not None:
+        return given
     if estimator is not None and serves(estimator, kind):
         return estimator
     plain: Any = MLE() if kind == "regression" else LogisticRegression()

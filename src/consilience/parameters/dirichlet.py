@@ -4,7 +4,7 @@ r"""Posterior means under Dirichlet priors.
     \theta_j \sim \mathrm{Dirichlet}(a_{j1}, \dots, a_{jr}), \qquad
     \hat\theta_{jk} = \frac{N_{jk} + a_{jk}}{N_j + \sum_k a_{jk}}
 
-The prior's size is said in one of five ways, for a family with :math:`q` parent states and
+The prior's size is given in one of five ways, for a family with :math:`q` parent states and
 :math:`r` states:
 
 ================================  ==========================================================
@@ -46,7 +46,7 @@ class Dirichlet:
     Parameters
     ----------
     ess, per_parent_state, per_cell
-        Size of the prior, in one of these three ways; ``ess=1`` if nothing is said.
+        Size of the prior, in one of these three ways; ``ess=1`` by default.
     tables
         Prior counts for each child, in the shape of its table (a parent an axis, the child last);
         all above zero.
@@ -85,8 +85,8 @@ class Dirichlet:
 
     def __repr__(self) -> str:
         given = {f.name: getattr(self, f.name) for f in fields(self)}
-        said = [f"{name}={value!r}" for name, value in given.items() if value is not None]
-        return f"Dirichlet({', '.join(said)})"
+        written = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        return f"Dirichlet({', '.join(written)})"
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
         """The local distribution of each family, with its posterior."""

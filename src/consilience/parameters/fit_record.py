@@ -28,7 +28,7 @@ from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
 
-__all__ = ["NOTHING_TOLD", "ROUNDING", "Statistics", "Told", "record_of"]
+__all__ = ["NO_REPORT", "ROUNDING", "GapReport", "Statistics", "record_of"]
 
 ROUNDING = 1e-9  # share of the rows: sums of fractional weights differ by so much without a gap
 
@@ -43,7 +43,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class GapReport:
     """What a record says about gaps.
 
     Parameters
@@ -58,7 +58,7 @@ class Told:
     notes: tuple[str, ...] | None = None
 
 
-NOTHING_TOLD = Told()
+NO_REPORT = GapReport()
 
 
 def record_of(
@@ -66,8 +66,9 @@ def record_of(
     order: Sequence[str],
     seen: Statistics,
     used: Statistics,
+    *,
     local: Mapping[str, Distribution],
-    told: Told,
+    report: GapReport,
 ) -> Record:
     """The story of a fit; ``order`` are the nodes in the order of the record.
 
@@ -77,7 +78,7 @@ def record_of(
     n_incomplete = {node: uses[node].n_incomplete for node in order}
     apart = [c for c in used.counts if len(c.sources) > 1]
     return Record(
-        method=told.method.format(method_of(chosen)),
+        method=report.method.format(method_of(chosen)),
         n_rows={node: uses[node].n_rows for node in order},
         n_incomplete=n_incomplete,
         unidentified={node: uses[node].unidentified for node in order},
@@ -88,7 +89,7 @@ def record_of(
             }
         ),
         notes=(
-            *(_notes_on_gaps(n_incomplete) if told.notes is None else told.notes),
+            *(_notes_on_gaps(n_incomplete) if report.notes is None else report.notes),
             *_notes_on_tables(chosen.get("table"), apart, local),
             *_notes_on_regressions(chosen.get("regression"), used.moments),
             *_notes_on_logistic(seen.fits),

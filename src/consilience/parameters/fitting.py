@@ -12,13 +12,14 @@ it, and nothing does if it has none. The distribution of F is the share of the r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from consilience import _check
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.distributions import Categorical, Distribution
@@ -35,14 +36,15 @@ from consilience.parameters.estimator import (
     Regressor,
     is_apart,
 )
-from consilience.parameters.fit_record import NOTHING_TOLD, Statistics, Told, record_of
+from consilience.parameters.fit_record import NO_REPORT, GapReport, Statistics, record_of
 from consilience.parameters.held import tables_held
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.source_node import source_shares, with_new_source
 from consilience.statistics.counts import MEMORY_LIMIT, Counts, check_table_size
 from consilience.statistics.digits import family_moments
+from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
-from consilience.statistics.gather import count, engine_of
+from consilience.statistics.gather import count, engine_of, notes_on
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
 
@@ -51,7 +53,7 @@ __all__ = ["FitTask", "fit_task", "source_root"]
 
 def fit_task(
     dag: DAG,
-    rows: Table | Engine,
+    rows: Rows | Engine,
     estimator: Estimator | Regressor | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -62,8 +64,8 @@ def fit_task(
     engine = engine_of(rows)
     schema = engine.schema
     _check_graph(dag, schema)
-    if isinstance(rows, Table):
-        _check_values(dag, rows)
+    if isinstance(engine, Memory):
+        _check_values(dag, engine.table)
     source = "" if schema.source is None else schema.source.name
     kind = {node: kind_of(dag, schema, node) for node in dag.nodes if node != source}
     chosen = choices(
@@ -73,7 +75,7 @@ def fit_task(
         gaussian=gaussian,
         logistic=logistic,
     )
-    root = source_root(engine, dag, source, kind, chosen)
+    root = source_root(engine, dag, source, kind, chosen=chosen)
     priors = [getattr(chosen[its], "has_prior", False) for its in kind.values()]
     needs_no_rows = estimator is not None and all(priors)
     return FitTask(engine, dag, source, kind, chosen, memory_limit, root, needs_no_rows)
@@ -108,17 +110,19 @@ class FitTask:
         return found
 
     def network(
-        self, found: Statistics, seen: Statistics | None = None, told: Told = NOTHING_TOLD
+        self, found: Statistics, seen: Statistics | None = None, report: GapReport = NO_REPORT
     ) -> Network:
         """The network estimated from statistics, with its record.
 
-        ``seen`` are those of the rows as they are, if others were estimated from; ``told`` is what
-        the record says about the gaps.
+        ``seen`` are those of the rows as they are, if others were estimated from; ``report`` is
+        what the record says about the gaps.
         """
         local = self.estimated(found)
         nodes = list(self.kind)
-        record = record_of(self.chosen, nodes, found if seen is None else seen, found, local, told)
-        return self._assembled(local, record)
+        rows_as_they_are = found if seen is None else seen
+        record = record_of(self.chosen, nodes, rows_as_they_are, found, local=local, report=report)
+        notes = (*record.notes, *notes_on(self.engine, nodes))
+        return self._assembled(local, replace(record, notes=notes))
 
     def plain_network(self, found: Statistics) -> Network:
         """The network estimated from statistics, without a record: a step of many."""
@@ -212,7 +216,7 @@ class FitTask:
 
 
 def source_root(
-    engine: Engine, dag: DAG, name: str, kind: Mapping[str, str], chosen: Mapping[str, Any]
+    engine: Engine, dag: DAG, name: str, kind: Mapping[str, str], *, chosen: Mapping[str, Any]
 ) -> tuple[Categorical, ...]:
     """The distribution of the source node, if the network has one."""
     source = engine.schema.source

@@ -116,7 +116,9 @@ class HierarchicalGaussian:
         problems, which = _problems(moments)
         equations, first = _equations(problems, scale)
         spread = self._spread(equations, which)
-        return _distribution(moments, scale, equations, which, first, tied_by(equations, spread))
+        return _distribution(
+            moments, scale, equations, which, first=first, tied=tied_by(equations, spread)
+        )
 
     def _spread(self, equations: Equations, which: Integers) -> Floats:
         if self.spread is not None:
@@ -149,7 +151,7 @@ def _problems(moments: Moments) -> tuple[Moments, Integers]:
 def _equations(problems: Moments, scale: Standardized) -> tuple[Equations, Floats]:
     """Normal equations around the regression of all sources together, and that regression."""
     pooled, p = problems.pooled(), len(problems.names)
-    fits = least_squares(*(array[0] for array in pooled.arrays))
+    fits = least_squares(array[0] for array in pooled.arrays)
     first = scale.coefficients(pooled.mean[0], fits.coefficients)
     matrix, vector, constant = scale.equations(problems, first)
     is_exact = fits.residual == 0
@@ -180,9 +182,9 @@ def _has_shared_directions(moments: Moments) -> bool:
     """Whether the rows tell of directions that are too thin for coefficients by source."""
     problems, which = _problems(moments)
     equations, _ = _equations(problems, standardized(moments))
-    fits = least_squares(*(array[0] for array in problems.pooled().arrays))
-    told = len(moments.names) - np.rint(np.einsum("jkk->j", equations.null))
-    return bool((told < fits.rank)[which].any())
+    fits = least_squares(array[0] for array in problems.pooled().arrays)
+    n_identified = len(moments.names) - np.rint(np.einsum("jkk->j", equations.null))
+    return bool((n_identified < fits.rank)[which].any())
 
 
 def _chosen(equations: Equations, which: Integers) -> Equations:
@@ -203,6 +205,7 @@ def _distribution(
     scale: Standardized,
     equations: Equations,
     which: Integers,
+    *,
     first: Floats,
     tied: Tie,
 ) -> LinearGaussian:

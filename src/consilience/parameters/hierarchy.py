@@ -89,7 +89,14 @@ class Hierarchy:
     def square(self) -> Floats:
         """E[a^2] in the shape of ``base``; it takes as long as the solution did."""
         found = np.empty_like(self.base)
-        _solve_at(self.s.copy(), self.counts, self.alpha0.copy(), np.array(self.is_exact), 2, found)
+        _solve_at(
+            self.s.copy(),
+            self.counts,
+            self.alpha0.copy(),
+            np.array(self.is_exact),
+            order=2,
+            moments=found,
+        )
         return found
 
     def variance(self) -> Floats:
@@ -222,7 +229,11 @@ def log_evidence_of(counts: Integers, s: float, prior: Floats) -> float:
     enough to be solved exactly.
     """
     table = counts[None].astype(float)
-    return float(_solve_at(np.array([s]), table, prior, np.ones(1, np.bool_), 0, np.empty(0))[0])
+    return float(
+        _solve_at(np.array([s]), table, prior, np.ones(1, np.bool_), order=0, moments=np.empty(0))[
+            0
+        ]
+    )
 
 
 def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float | Floats) -> Hierarchy:
@@ -231,7 +242,7 @@ def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float | Floats) -> 
     values, log_weights = nodes(s, partial(_log_evidence, counts, prior), _n_free(counts))
     is_exact = _can_be_exact(counts, float(values.max()), prior)
     base = np.empty((len(values), n_batches, r))
-    log_posterior = log_weights + _solve_at(values, counts, prior, is_exact, 1, base)
+    log_posterior = log_weights + _solve_at(values, counts, prior, is_exact, order=1, moments=base)
     largest = float(log_posterior.max())
     weights = np.exp(log_posterior - largest)
     total = float(weights.sum())
@@ -241,7 +252,7 @@ def _with_learned_strength(counts: Floats, s: Gamma, alpha0: float | Floats) -> 
 
 
 def _solve_at(
-    values: Floats, counts: Floats, prior: Floats, is_exact: Bools, order: int, moments: Floats
+    values: Floats, counts: Floats, prior: Floats, is_exact: Bools, *, order: int, moments: Floats
 ) -> Floats:
     """Fill moments (values, batches, states) of the base of one hierarchy for values of s; the log
     evidence for each.
@@ -257,7 +268,7 @@ def _solve_at(
 def _log_evidence(counts: Floats, prior: Floats, values: Floats) -> Floats:
     """Log evidence for values of s, for the search of those that matter."""
     is_exact = _can_be_exact(counts, float(values.max()), prior)
-    return _solve_at(values, counts, prior, is_exact, 0, np.empty(0))
+    return _solve_at(values, counts, prior, is_exact, order=0, moments=np.empty(0))
 
 
 def _can_be_exact(counts: Floats, s: float, prior: Floats) -> Bools:

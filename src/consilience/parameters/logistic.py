@@ -167,14 +167,15 @@ def _fit(problem: LogisticProblem, peak: LogisticPeak) -> LogisticFit:
     curve = peak.curve + problem.precision * np.eye(len(problem.first))
     covariance = problem.root @ np.linalg.inv(curve) @ problem.root.T
     coefficients = problem.coefficients(peak.coordinates)
-    return _told(problem, peak, problem.source, coefficients, covariance)
+    return _with_posterior(problem, peak, problem.source, coefficients, covariance=covariance)
 
 
-def _told(
+def _with_posterior(
     problem: LogisticProblem,
     peak: LogisticPeak,
     source: Variable | None,
     coefficients: Floats,
+    *,
     covariance: Floats,
     keep: Floats | None = None,
     common: Floats | None = None,
@@ -250,12 +251,12 @@ def _tied_fit(problem: LogisticProblem, peak: LogisticPeak, tied: Tie) -> Logist
     new = (1, problem.groups[1], m, m)
     own = np.concatenate([tied.own_scale, np.broadcast_to(np.diag(tied.spread), new)])
     keep = np.concatenate([tied.keep, np.broadcast_to(np.eye(m), new)])
-    return _told(
+    return _with_posterior(
         problem,
         peak,
         source,
         problem.coefficients(np.concatenate([tied.mean, tied.common[None]])),
-        root @ own @ root.T,
-        root @ keep @ np.linalg.inv(root),
-        root @ tied.common_scale @ root.T,
+        covariance=root @ own @ root.T,
+        keep=root @ keep @ np.linalg.inv(root),
+        common=root @ tied.common_scale @ root.T,
     )

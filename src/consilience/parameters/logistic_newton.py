@@ -1,4 +1,4 @@
-r"""Newton's method for logistic families, all of them together, one pass over the rows a step.
+r"""Newton's method for logistic families, all of them together, one pass over the rows per step.
 
 A step that does not raise the penalized likelihood of a group of rows (a source and a joint
 discrete state) is halved in that group; groups do not wait for each other.

@@ -117,7 +117,7 @@ class NormalInverseGamma:
 
     def _posterior(self, moments: Moments, scale: Standardized) -> NormalInverseGammaPosterior:
         n, mean = moments.weight[0], moments.mean[0]
-        fits = least_squares(*(array[0] for array in moments.arrays))
+        fits = least_squares(array[0] for array in moments.arrays)
         # From a root X of the equations, X'X = A and X't = c, whose small values keep their digits.
         size = np.sqrt(n)[:, None]
         apart = np.concatenate([size, size * (mean[:, :-1] - scale.center) / scale.unit], axis=1)

@@ -105,7 +105,7 @@ class Separate:
         check_estimator(self.estimator)
 
     def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
-        """The local distribution of each family, one slice of its table a source."""
+        """The local distribution of each family, one slice of its table per source."""
         n_sources = max((len(counts.sources) for counts in families), default=0)
         if n_sources == 0:
             return _inner(self).estimate(families)
@@ -230,7 +230,7 @@ def tied_sources(
 
 
 def is_exactly_tied(counts: Counts) -> bool:
-    """Whether the evidence of tied sources is exact, or a lower bound: told without solving it."""
+    """Whether the evidence of tied sources is exact, or a lower bound, without solving it."""
     return can_be_solved(counts.to_dense().values.transpose(1, 0, 2), MOST_LIKELY_S, 1.0)
 
 

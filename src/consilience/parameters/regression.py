@@ -20,7 +20,7 @@ The moments have the names ``(*continuous parents, child)``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,11 +127,11 @@ def regressions(moments: Moments) -> Regressions:
             "estimator with a prior such as cs.estimators.NormalInverseGamma().",
             variable=child,
         )
-    own = least_squares(*(array[0] for array in moments.arrays))
+    own = least_squares(array[0] for array in moments.arrays)
     is_short = weight <= p
     if not is_short.any():
         return own
-    all_states = least_squares(*(array[0] for array in moments.without_states().arrays))
+    all_states = least_squares(array[0] for array in moments.without_states().arrays)
 
     def chosen(name: str) -> Floats:
         mine, theirs = getattr(own, name), getattr(all_states, name)
@@ -149,20 +149,17 @@ def regressions(moments: Moments) -> Regressions:
     )
 
 
-def least_squares(
-    weight: Floats,
-    mean: Floats,
-    scatter: Floats,
-    mean_rest: Floats | None = None,
-    scatter_rest: Floats | None = None,
-) -> Regressions:
+def least_squares(arrays: Iterable[Floats]) -> Regressions:
     """Least squares of the last variable on the others, in groups along the first axes.
 
-    The arrays are those of :class:`Moments`, with what rounding leaves of them if they are fine.
+    The arrays are weight, mean and scatter of :class:`Moments`, and what rounding leaves of the
+    last two if they are fine.
     """
-    if mean_rest is None or scatter_rest is None:
+    weight, mean, scatter, *rest = arrays
+    if not rest:
         return _plainly(weight, mean, scatter)
-    return _finely(weight, mean, scatter, mean_rest, scatter_rest)
+    mean_rest, scatter_rest = rest
+    return _finely(weight, mean, scatter, mean_rest, scatter_rest=scatter_rest)
 
 
 def _plainly(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
@@ -197,7 +194,7 @@ def _plainly(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
 
 
 def _finely(
-    weight: Floats, mean: Floats, scatter: Floats, mean_rest: Floats, scatter_rest: Floats
+    weight: Floats, mean: Floats, scatter: Floats, mean_rest: Floats, *, scatter_rest: Floats
 ) -> Regressions:
     """Least squares by a factorisation with twice the digits."""
     groups, d = weight.shape, mean.shape[-1]
@@ -253,6 +250,7 @@ def linear_gaussian(
     source: Variable | None,
     coefficients: Floats,
     sd: Floats,
+    *,
     posterior: Posterior | None = None,
 ) -> LinearGaussian:
     """The local distribution of a family.
@@ -287,7 +285,7 @@ def notes_on_regressions(families: Sequence[Moments]) -> list[str]:
         short[child] += int(fits.is_borrowed.sum())
         rankless[child] += int((fits.rank < len(moments.names)).sum())
         exact[child] += int((~fits.is_borrowed & (fits.residual == 0)).sum())
-    said = {
+    sentences = {
         "Too few rows for a regression of their own; the one of all joint states was taken": short,
         "Constant or collinear parents; the coefficients are those of smallest norm": rankless,
         "The parents determine the child and its sd is zero": exact,
@@ -295,7 +293,7 @@ def notes_on_regressions(families: Sequence[Moments]) -> list[str]:
     notes = [note_on_digits(lost)] if lost else []
     return notes + [
         f"{text}, in these families and numbers of joint discrete states: {listed}."
-        for text, found in said.items()
+        for text, found in sentences.items()
         if (listed := ", ".join(f"{k!r} ({n} of {n_states[k]})" for k, n in found.items() if n))
     ]
 

@@ -58,7 +58,7 @@ def guesses(rows: Floats, way: Way, s: Floats, mean: Floats) -> tuple[Floats, Fl
 
 
 def gain_of_pooling(rows: Floats, way: Way, s: Floats, *, n_rounds: int, tolerance: float) -> float:
-    """By how many nats a row, summed over sources left out, all rows together predict better than
+    """By how many nats per row, summed over sources left out, all rows together predict better than
     the base; ``way`` drops the source first.
     """
     customers, _, weight, mean = settle(rows, way.up, way.start, way.rho, s, n_rounds, tolerance)

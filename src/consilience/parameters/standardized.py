@@ -104,7 +104,7 @@ def standardized(moments: Moments) -> Standardized:
         )
     sd = np.sqrt(np.diag(scatter)[:-1] / n)
     is_constant = sd <= 8 * np.finfo(float).eps * np.abs(mean[:-1])
-    fit = least_squares(*(array[0, 0] for array in total.arrays))
+    fit = least_squares(array[0, 0] for array in total.arrays)
     freedom = n - float(fit.rank)
     variance = float(fit.residual) / freedom if freedom > 0 else scatter[-1, -1] / (n - 1)
     return Standardized(mean[:-1], np.where(is_constant, 1.0, sd), float(mean[-1]), float(variance))

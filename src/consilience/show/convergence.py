@@ -46,7 +46,7 @@ def plot_convergence(story: Convergence[Any] | VariationalResult, ax: Axes | Non
         _, ax = pyplot.subplots(figsize=(6.0, 3.6), layout="constrained")
     n_before = len(ax.lines)
     if n_before == 0:
-        _dress(ax, name, values, story, first)
+        _dress(ax, name, values, story, first=first)
     color = STATE_COLORS[n_before % len(STATE_COLORS)]
     steps = np.arange(first, first + len(values))
     ax.plot(
@@ -106,7 +106,7 @@ def _later(values: Floats) -> Floats:
 
 
 def _dress(
-    ax: Axes, name: str, values: Floats, story: Convergence[Any] | VariationalResult, first: int
+    ax: Axes, name: str, values: Floats, story: Convergence[Any] | VariationalResult, *, first: int
 ) -> None:
     n_starts = len(story.starts)
     starts = f", best of {n_starts} starts" if n_starts > 1 else ""

@@ -114,7 +114,7 @@ def _improve(rows: Rows, neighbors: Adjacency, n_sweeps: int) -> tuple[int, Rows
     for sweep in range(n_sweeps):
         is_down, keep_ties = sweep % 2 == 0, sweep % 4 < 2
         center = _barycenter if sweep % 8 < 4 else _median
-        _sweep(rows, neighbors[0 if is_down else 1], is_down, keep_ties, center)
+        _sweep(rows, neighbors[0 if is_down else 1], is_down, keep_ties, center=center)
         _exchange(rows, neighbors)
         crossings = n_crossings(rows, neighbors)
         n_idle += 1
@@ -130,13 +130,14 @@ def _sweep(
     toward: list[list[int]],
     is_down: bool,
     keep_ties: bool,
+    *,
     center: Callable[[list[int]], float],
 ) -> None:
     for i in range(len(rows)) if is_down else reversed(range(len(rows))):
         previous = i - 1 if is_down else i + 1
         if 0 <= previous < len(rows):
             place = {node: j for j, node in enumerate(rows[previous])}
-            _sort_row(rows[i], place, toward, keep_ties, center)
+            _sort_row(rows[i], place, toward, keep_ties, center=center)
 
 
 def _sort_row(
@@ -144,6 +145,7 @@ def _sort_row(
     place: dict[int, int],
     toward: list[list[int]],
     keep_ties: bool,
+    *,
     center: Callable[[list[int]], float],
 ) -> None:
     """Sort those that have neighbors into the places they hold; the others stay where they are."""

@@ -50,7 +50,7 @@ def plot_slices(net: DynamicNetwork, ax: Axes | None = None) -> Axes:
     for start, end in net.dag.arcs:
         _arc(ax, places[start], places[end], is_source=start == net.source)
     for node, (x, y) in places.items():
-        _node(ax, net, node, x, y)
+        _node(ax, net, node, x, y=y)
     for lag in range(net.order + 1):
         text = "now" if lag == 0 else f"{lag} step{'s' * (lag > 1)} before"
         ax.text(-lag, 0.75, text, ha="center", va="center", fontsize=9, color=COLORS["arc"])
@@ -222,7 +222,7 @@ def _time_axis(ax: Axes, panel: Panel, rows: slice) -> None:
     ax.set_xticks(shown, [str(times[k]) for k in shown])
 
 
-def _node(ax: Axes, net: DynamicNetwork, node: str, x: float, y: float) -> None:
+def _node(ax: Axes, net: DynamicNetwork, node: str, x: float, *, y: float) -> None:
     name = split_lag(node)[0]
     is_source = node == net.source
     fill = COLORS["source box"] if is_source else COLORS["box"]

@@ -82,7 +82,7 @@ def plot_estimators(
             linewidth=1.4,
             color=colors[line.estimator],
         )
-    _finish_rows(ax, evaluation, measure, lines, places)
+    _finish_rows(ax, evaluation, measure, lines, places=places)
     return ax
 
 
@@ -120,7 +120,7 @@ def plot_evaluated_sources(
                 zorder=2,
             )
             drawn.add(label)
-    _finish_rows(ax, evaluation, measure, lines, places)
+    _finish_rows(ax, evaluation, measure, lines, places=places)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return ax
 
@@ -329,6 +329,7 @@ def _finish_rows(
     evaluation: CrossEvaluation,
     measure: str,
     lines: Sequence[Summary],
+    *,
     places: Mapping[Contestant, float],
 ) -> None:
     """The class priors, the names of the rows, and where the better side is."""

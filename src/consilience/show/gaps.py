@@ -22,7 +22,7 @@ __all__ = ["plot_gaps"]
 NAME_LENGTH = 22
 MOST_SOURCES = 30
 WRITTEN = 24  # columns up to which the shares stand in the cells as numbers
-FEW = 10  # rows that are said to be unlike each other, at least
+FEW = 10  # rows that are called unlike each other, at least
 HEAD: Final[dict[str, Any]] = {"fontsize": 9, "color": COLORS["ink"]}
 GAP, KNOWN = COLORS["source"], COLORS["bar ground"]
 
@@ -156,7 +156,7 @@ def _percent(share: float) -> str:
 
 
 def _short(share: float) -> str:
-    """A share in percent; 0 is left blank, and 100 is said of nothing less."""
+    """A share in percent; 0 is left blank, and nothing less is called 100."""
     if share in (0.0, 1.0):
         return "100" if share else ""
     return "<1" if share < 0.005 else ">99" if share > 0.995 else f"{100 * share:.0f}"

@@ -93,7 +93,7 @@ def plot_believed_graph(
             bbox={"boxstyle": "round,pad=0.15", "facecolor": COLORS["box"], "edgecolor": "none"},
         )
     for name, label in drawn.labels.items():
-        draw_node(ax, drawn.layout.boxes[name], label, COLORS["box"], COLORS["border"])
+        draw_node(ax, drawn.layout.boxes[name], label, COLORS["box"], edge=COLORS["border"])
     frame(ax, drawn.layout)
     return ax
 

@@ -125,8 +125,8 @@ def _svg_box(name: str, drawn: _Folded) -> str:
         drawn.labels[name],
         box.top + pic.BOX_HEIGHT / 2,
         COLORS["highlight box"],
-        COLORS["highlight"],
-        1.2,
+        stroke=COLORS["highlight"],
+        stroke_width=1.2,
     )
     rule = marks.number(box.top + pic.BOX_HEIGHT - 2)
     inner = [
@@ -156,14 +156,16 @@ def _draw_box(ax: Axes, box: Box, label: str, lines: tuple[str, ...]) -> None:
             zorder=2,
         )
     )
-    _draw_text(ax, box, label, box.top + pic.BOX_HEIGHT / 2, pic.FONT_SIZE, COLORS["ink"])
+    _draw_text(
+        ax, box, label, box.top + pic.BOX_HEIGHT / 2, size=pic.FONT_SIZE, color=COLORS["ink"]
+    )
     for i, line in enumerate(lines):
-        _draw_text(ax, box, line, _line_y(box, i), LINE_SIZE, COLORS["faint ink"])
+        _draw_text(ax, box, line, _line_y(box, i), size=LINE_SIZE, color=COLORS["faint ink"])
     rule = box.top + pic.BOX_HEIGHT - 2
     ax.plot([box.left, box.right], [rule, rule], color=COLORS["highlight"], lw=0.5, zorder=2)
 
 
-def _draw_text(ax: Axes, box: Box, text: str, y: float, size: float, color: str) -> None:
+def _draw_text(ax: Axes, box: Box, text: str, y: float, *, size: float, color: str) -> None:
     """A line of a box, centered, as a patch in the units of the layout, which grows with it.
 
     Its ends are those of the control points, and it is no patch that limits of axes are asked of:

@@ -121,7 +121,7 @@ def _best_closed_set(gain: list[int], onward: list[list[int]]) -> set[int]:
         end = next((node for node in _reached(came, onward, sent) if demand[node]), None)
         if end is None:
             return set(came)
-        _send(end, came, supply, demand, sent)
+        _send(end, came, supply, demand, sent=sent)
 
 
 def _reached(
@@ -142,6 +142,7 @@ def _send(
     came: dict[int, int | None],
     supply: list[int],
     demand: list[int],
+    *,
     sent: list[dict[int, int]],
 ) -> None:
     """Send gain along the way that was found, taking back what was sent the other way."""

@@ -24,6 +24,7 @@ __all__ = [
     "legend_lines",
     "legend_width",
     "line",
+    "node",
     "number",
     "opening",
     "plain",
@@ -97,7 +98,15 @@ def line(
     )
 
 
-def box(place: Box, label: str, label_y: float, fill: str, stroke: str, stroke_width: float) -> str:
+def node(name: str, place: Box, label: str) -> str:
+    """A node in the usual colors."""
+    drawn = box(place, label, place.y, COLORS["box"], stroke=COLORS["border"], stroke_width=1.2)
+    return f'<g class="node"><title>{plain(name)}</title>{drawn}</g>'
+
+
+def box(
+    place: Box, label: str, label_y: float, fill: str, *, stroke: str, stroke_width: float
+) -> str:
     """The box of a node with its label."""
     return (
         f'<rect x="{number(place.left)}" y="{number(place.top)}" width="{number(place.width)}" '

@@ -130,7 +130,7 @@ def _description(found: Description) -> str:
     lines = [
         (
             row.variable,
-            row.kind,
+            f"{row.kind}, of the source" if row.of_source else row.kind,
             row.content,
             bar(row.missing, _percent(row.missing)) if row.missing else "",
             row.origin,
@@ -138,7 +138,7 @@ def _description(found: Description) -> str:
         for row in found.rows
     ]
     head = ("variable", "kind", "states or range", "missing", "because")
-    return heading("Table", found.title) + grid(head, lines)
+    return heading("Table", found.title) + grid(head, lines) + notes(found.notes)
 
 
 def _graph(graph: DAG | CPDAG) -> str:

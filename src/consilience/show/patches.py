@@ -70,7 +70,7 @@ def draw_arc(
     ax.add_patch(patches.Polygon(tip, closed=True, facecolor=color, edgecolor="none"))
 
 
-def draw_node(ax: Axes, box: Box, label: str, fill: str, edge: str) -> None:
+def draw_node(ax: Axes, box: Box, label: str, fill: str, *, edge: str) -> None:
     """A box and its label."""
     patches = _check.extra("matplotlib.patches", "plot", "plot")
     ax.add_patch(

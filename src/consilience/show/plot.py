@@ -74,7 +74,7 @@ def plot_graph(model: DAG | CPDAG | Network, ax: Axes | None = None) -> Axes:
     for name, label in drawn.labels.items():
         kind = "source" if name == drawn.source else ""
         fill, edge = COLORS[f"{kind} box" if kind else "box"], COLORS[kind or "border"]
-        draw_node(ax, drawn.layout.boxes[name], label, fill, edge)
+        draw_node(ax, drawn.layout.boxes[name], label, fill, edge=edge)
     frame(ax, drawn.layout)
     return ax
 

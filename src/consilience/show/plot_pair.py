@@ -64,7 +64,7 @@ def _draw(ax: Axes, pair: Pair, k: int) -> None:
         dashes = [each / look.width for each in look.dashes]  # which matplotlib multiplies again
         draw_arc(ax, drawn.points, look.color, linewidth=POINTS * look.width, dashes=dashes)
     for name, box in pair.layout.boxes.items():
-        draw_node(ax, box, pair.labels[name], COLORS["box"], COLORS["border"])
+        draw_node(ax, box, pair.labels[name], COLORS["box"], edge=COLORS["border"])
     heading = pair.headings[k].replace("$", r"\$")
     ax.set_title(heading, fontsize=10, loc="left", color=COLORS["ink"])
     frame(ax, pair.layout)

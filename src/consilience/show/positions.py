@@ -69,12 +69,12 @@ def place_nodes(
     chains = _chains(rows, x, neighbors[0], is_bend)
     reach = _reach(neighbors, is_bend)
     straight = x[:]
-    _straighten(chains, straight, {}, widths, reach)
+    _straighten(chains, straight, {}, widths, reach=reach)
     for node in (node for chain in chains if len(chain) > 1 for node in chain):
         springs[node].append((n_nodes + node, STIFF))
     x += straight
     _relax(rows, x, springs, widths, n_sweeps=8)
-    _straighten(chains, x, _beside(rows), widths, reach)
+    _straighten(chains, x, _beside(rows), widths, reach=reach)
     edge = min(x[node] - widths[node] / 2 for node in range(n_nodes))
     return [center - edge for center in x[:n_nodes]]
 
@@ -185,13 +185,14 @@ def _straighten(
     x: list[float],
     beside: Beside,
     widths: Sequence[float],
+    *,
     reach: Sequence[float],
 ) -> None:
     for chain in chains:
         run: list[int] = []
         low, high = -math.inf, math.inf
         for node in chain:
-            least, most = _window(node, x, beside, widths, reach[node])
+            least, most = _window(node, x, beside, widths, reach=reach[node])
             if max(low, least) > min(high, most):
                 _align(run, x, low, high)
                 run, low, high = [], -math.inf, math.inf
@@ -201,7 +202,7 @@ def _straighten(
 
 
 def _window(
-    node: int, x: list[float], beside: Beside, widths: Sequence[float], reach: float
+    node: int, x: list[float], beside: Beside, widths: Sequence[float], *, reach: float
 ) -> tuple[float, float]:
     """The places a node can go to without meeting its neighbors, and not too far."""
     left, right = beside.get(node, (None, None))

@@ -61,7 +61,7 @@ def connected_part(
     x = [center - edge for center in x]
     bands = _bands(layers, [sizes[name][1] for name in names], x, pieces)
     boxes = [Box(x[i], sum(bands[layers[i]]) / 2, *sizes[name]) for i, name in enumerate(names)]
-    points = _points(passed, x, layers, bands, boxes)
+    points = _points(passed, x, layers, bands, boxes=boxes)
     return Part(
         dict(zip(names, boxes, strict=True)),
         {(names[tail], names[head]): path for (tail, head), path in points.items()},
@@ -134,6 +134,7 @@ def _points(
     x: Sequence[float],
     layers: Sequence[int],
     bands: Sequence[tuple[float, float]],
+    *,
     boxes: Sequence[Box],
 ) -> dict[Pair, tuple[Point, ...]]:
     ports = _ports(passed, x, boxes)

@@ -115,11 +115,12 @@ def _node(name: str, drawn: Picture, model: DAG | CPDAG | Network, is_chosen: bo
     fill = COLORS[f"{kind} box" if kind else "box"]
     stroke = COLORS[kind or "border"]
     label_y = box.top + pic.BOX_HEIGHT / 2 if bars else box.y
+    width = 2 if is_chosen else 1.2
+    frame = marks.box(box, drawn.labels[name], label_y, fill, stroke=stroke, stroke_width=width)
     return (
         f'<g class="{"source node" if name == drawn.source else "node"}">'
         f"<title>{_text(_tooltip(name, model))}</title>"
-        f"{marks.box(box, drawn.labels[name], label_y, fill, stroke, 2 if is_chosen else 1.2)}"
-        f"{_bars(box, bars, stroke if kind else COLORS['bar'])}</g>"
+        f"{frame}{_bars(box, bars, stroke if kind else COLORS['bar'])}</g>"
     )
 
 

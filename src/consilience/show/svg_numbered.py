@@ -48,11 +48,7 @@ def svg_numbered(
             marks.arc(arc, marks.line(points, COLORS["arc"], line_width(numbers[arc])))
             for arc, points in layout.routes.items()
         ),
-        *(
-            f'<g class="node"><title>{marks.plain(name)}</title>'
-            f"{marks.box(box, drawn.labels[name], box.y, COLORS['box'], COLORS['border'], 1.2)}</g>"
-            for name, box in layout.boxes.items()
-        ),
+        *(marks.node(name, box, drawn.labels[name]) for name, box in layout.boxes.items()),
         *(_chip(numbers[arc].text, points) for arc, points in layout.routes.items()),
         *marks.legend_lines(legend, layout.height + 12),
         "</g>",

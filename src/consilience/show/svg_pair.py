@@ -8,7 +8,6 @@ from consilience.graph.dag import DAG
 from consilience.show import marks
 from consilience.show.marks import LEGEND_STEP, MARGIN, TITLE_SIZE, number
 from consilience.show.pair import LOOKS, DrawnArc, Pair, pair_of
-from consilience.show.picture import COLORS
 
 __all__ = ["svg_pair"]
 
@@ -103,11 +102,7 @@ def _panel(pair: Pair, k: int, left: float, top: float) -> list[str]:
         marks.title_line(pair.headings[k], left, top + NAME_SIZE - 3, size=NAME_SIZE),
         f'<g transform="translate({number(left)} {number(top + HEADING)})">',
         *map(_arc, pair.sides[k]),
-        *(
-            f'<g class="node"><title>{marks.plain(name)}</title>'
-            f"{marks.box(box, pair.labels[name], box.y, COLORS['box'], COLORS['border'], 1.2)}</g>"
-            for name, box in pair.layout.boxes.items()
-        ),
+        *(marks.node(name, box, pair.labels[name]) for name, box in pair.layout.boxes.items()),
         "</g>",
     ]
 

@@ -1,6 +1,6 @@
 """Networks, graphs and tables as plain text for a terminal.
 
-The outline of a graph has one line a node: each node hangs below that parent which is
+The outline of a graph has one line per node: each node hangs below that parent which is
 furthest from a root, the other parents are named behind it, so that no arc is left out.
 """
 
@@ -68,7 +68,7 @@ def description(net: Network, name: str | None, *, max_rows: int) -> str:
 
 
 def outline(model: DAG | Network) -> str:
-    """The graph as an indented tree, one line a node; further parents stand behind the arrow.
+    """The graph as an indented tree, one line per node; further parents stand behind the arrow.
 
     In a network, the arcs from its source are not drawn: its children are marked by a star instead.
 
@@ -105,7 +105,7 @@ def table_text(net: Network, name: str, *, max_rows: int = 20, max_states: int =
 
     A discrete node has a row for each parent state and a column for each state; a continuous one a
     row for each joint state of its discrete parents and a column for each coefficient; a logistic
-    one a row for each of those states and each of its own.
+    one per row for each of those states and each of its own.
 
     Parameters
     ----------

@@ -246,7 +246,7 @@ def _draw(ax: Axes, drawn: Picture, panel: _Panel, looks: Mapping[str, Look]) ->
         dashes = [each / look.width for each in look.dashes]  # which matplotlib multiplies again
         draw_arc(ax, one.points, look.color, linewidth=POINTS * look.width, dashes=dashes)
     for name, box in drawn.layout.boxes.items():
-        draw_node(ax, box, drawn.labels[name], COLORS["box"], COLORS["border"])
+        draw_node(ax, box, drawn.labels[name], COLORS["box"], edge=COLORS["border"])
     title = panel.title.replace("$", r"\$")
     ax.set_title(title, fontsize=9, loc="left", color=COLORS["ink"])
     frame(ax, drawn.layout)

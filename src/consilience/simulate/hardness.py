@@ -38,9 +38,9 @@ class Difficulty:
     sources, shares
         Names and probabilities of the sources.
     information, information_error
-        Mutual information of class and features, in nats, one number a source.
+        Mutual information of class and features, in nats, one number per source.
     accuracy, accuracy_error
-        Share of rows whose class the best classifier names, one number a source.
+        Share of rows whose class the best classifier names, one number per source.
     """
 
     sources: tuple[str, ...]

@@ -36,6 +36,7 @@ from scipy.special import expit, logit
 
 from consilience import _check, _freeze
 from consilience._typing import Bools, Column, Floats, Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions import Distribution
@@ -151,7 +152,7 @@ Mechanism: TypeAlias = MCAR | MAR | MNAR
 """How values come to be missing."""
 
 
-def with_gaps(table: Table, mechanism: Mechanism | Network, *, seed: Seed = None) -> Table:
+def with_gaps(table: Rows, mechanism: Mechanism | Network, *, seed: Seed = None) -> Table:
     """The table with gaps that a mechanism made; what was missing stays missing.
 
     Parameters
@@ -172,8 +173,7 @@ def with_gaps(table: Table, mechanism: Mechanism | Network, *, seed: Seed = None
     >>> cut.missing["all"]["a"], abs(cut.missing["all"]["b"] - 0.3) < 0.05
     (0.0, True)
     """
-    if not isinstance(table, Table):
-        raise InputError(f"table must be a Table, got a {type(table).__name__}.")
+    table = as_table(table)
     rng = _check.generator(seed)
     if isinstance(mechanism, Network):
         _check_states(mechanism, table)
@@ -285,7 +285,9 @@ def _indicators(
             f"MAR: {both!r} is a cause, which is always known, and cannot get gaps.", column=both
         )
     return [
-        _indicator(mechanism, variables, source if name in named else None, name, population)
+        _indicator(
+            mechanism, variables, source if name in named else None, name, population=population
+        )
         for name in with_gap
     ]
 
@@ -295,6 +297,7 @@ def _indicator(
     variables: Mapping[str, Variable],
     source: Variable | None,
     name: str,
+    *,
     population: Population,
 ) -> Distribution:
     """The distribution of one indicator; ``source`` if it depends on it."""
@@ -314,7 +317,7 @@ def _indicator(
     )
     child = Variable(PREFIX + name, STATES)
     given = (*([source] if source else []), *causes)
-    return _local(child, given, level if source else level[0], lines, mechanism.strength)
+    return _local(child, given, level if source else level[0], lines, strength=mechanism.strength)
 
 
 def _share(mechanism: Mechanism, name: str, source: str) -> float:
@@ -326,6 +329,7 @@ def _local(
     given: tuple[Variable, ...],
     level: Floats,
     lines: Sequence[tuple[float, float]],
+    *,
     strength: float,
 ) -> Distribution:
     """A table, or a logistic node if a parent is continuous, from the logit's linear parts."""

@@ -37,8 +37,8 @@ def random_network(
     n_states
         Number of states of every node, or of each; states are named ``"0"``, ``"1"``, ...
     total
-        Sum of the Dirichlet's parameters in each row; by default one a state, which makes all rows
-        equally likely. A small total makes rows extreme, a large one makes them alike.
+        Sum of the Dirichlet's parameters in each row; by default one per state, which makes all
+        rows equally likely. A small total makes rows extreme, a large one makes them alike.
     seed
         An int, a NumPy generator, or None for fresh entropy.
     """
@@ -53,7 +53,7 @@ def random_network(
         _check.positive("random_network", total=total)
     rng = _check.generator(seed)
     variables = {node: Variable(node, tuple(map(str, range(r)))) for node, r in sizes.items()}
-    local = [_random_table(dag, node, variables, total, rng) for node in dag.nodes]
+    local = [_random_table(dag, node, variables, total, rng=rng) for node in dag.nodes]
     return Network.of(local, record=Record(method="random_network"))
 
 
@@ -62,6 +62,7 @@ def _random_table(
     node: str,
     variables: Mapping[str, Variable],
     total: float | None,
+    *,
     rng: np.random.Generator,
 ) -> Categorical:
     given = tuple(variables[parent] for parent in dag.parents(node))

@@ -20,6 +20,7 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Codes, Integers, Seed
 from consilience.data.align import aligned_codes
+from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.distributions.categorical import Categorical
@@ -49,11 +50,12 @@ class Relabeling:
     def __post_init__(self) -> None:
         _freeze.own(self)
 
-    def relabel(self, table: Table) -> Table:
+    def relabel(self, table: Rows) -> Table:
         """Rows of the old network as the new one would name them; missing values stay missing.
 
         A row has the same probability and the same posteriors before and after.
         """
+        table = as_rows_of(self.network.variables, self.network.source, table)
         source = self.network.variables[str(self.network.source)]
         if table.source != source.name:
             raise DataError(

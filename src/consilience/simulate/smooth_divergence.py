@@ -91,7 +91,9 @@ def diverge_calibrated(
     nodes = [n for n in net.dag.children(source) if target in net.dag.parents(n)]
     rng = _check.generator(seed)
     found = {
-        name: _calibrated(of_source(net, f), of_source(diverged, f), nodes, target, n_rows, rng)
+        name: _calibrated(
+            of_source(net, f), of_source(diverged, f), nodes, target, n_rows=n_rows, rng=rng
+        )
         for f, name in enumerate(net.variables[source].discrete_states)
     }
     by_source = [answer.network for answer in found.values()]
@@ -123,6 +125,7 @@ def _calibrated(
     after: Network,
     nodes: Sequence[str],
     target: str,
+    *,
     n_rows: int,
     rng: np.random.Generator,
 ) -> _OneSource:
@@ -130,7 +133,9 @@ def _calibrated(
     prior = joint(after, [target])
 
     def trial(garbling: float) -> _OneSource:
-        network = _garbled(after, nodes, target, prior, garbling) if garbling > 0 else after
+        network = (
+            _garbled(after, nodes, target, prior, garbling=garbling) if garbling > 0 else after
+        )
         reached, *_ = moments_of_source(network, target, n_rows, seed)
         return _OneSource(network, garbling, wanted, reached)
 
@@ -147,7 +152,7 @@ def _calibrated(
 
 
 def _garbled(
-    net: Network, nodes: Sequence[str], target: str, prior: Floats, garbling: float
+    net: Network, nodes: Sequence[str], target: str, prior: Floats, *, garbling: float
 ) -> Network:
     local = []
     for name, each in net.tables.items():

@@ -21,6 +21,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Integers, Seed
+from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import InputError
 
@@ -28,7 +29,7 @@ __all__ = ["stratified_order", "stratified_subsample"]
 
 
 def stratified_subsample(
-    table: Table, n_rows: int, *, by: Sequence[str], seed: Seed = None
+    table: Rows, n_rows: int, *, by: Sequence[str], seed: Seed = None
 ) -> Table:
     """A random subsample that keeps the shares of the strata, its rows in their old order.
 
@@ -49,6 +50,7 @@ def stratified_subsample(
         An int, a NumPy generator, or None for fresh entropy.
     """
     _check.whole("stratified_subsample", at_least=0, n_rows=n_rows)
+    table = as_table(table)
     if n_rows > table.n_rows:
         raise InputError(
             f"stratified_subsample: n_rows must be at most the {table.n_rows:,} rows of the table, "
@@ -62,7 +64,7 @@ def stratified_subsample(
     return table.take(np.sort(np.concatenate([np.empty(0, np.int64), *chosen])))
 
 
-def stratified_order(table: Table, *, by: Sequence[str], seed: Seed = None) -> Integers:
+def stratified_order(table: Rows, *, by: Sequence[str], seed: Seed = None) -> Integers:
     """A shuffle of the row positions whose prefixes all keep the shares of the strata.
 
     A prefix at least as long as the number of strata has a row of each. No stratum has more than
@@ -77,6 +79,7 @@ def stratified_order(table: Table, *, by: Sequence[str], seed: Seed = None) -> I
     >>> [int(table.column("ill")[order[:n]].sum()) for n in (4, 8, 40)]
     [1, 2, 10]
     """
+    table = as_table(table)
     strata = _strata(table, by)
     rng = _check.generator(seed)
     shuffled = [rng.permutation(strata[k]) for k in rng.permutation(len(strata))]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from consilience import _check
+from consilience.data.door import Rows, as_table
+from consilience.data.notes import notes_of
 from consilience.data.table import Table
+from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.engines.memory import Memory
@@ -13,11 +17,11 @@ from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import CountRequest, Engine, MomentRequest
 
-__all__ = ["count", "engine_of", "moments"]
+__all__ = ["count", "engine_of", "held_rows", "moments", "notes_on"]
 
 
 def count(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     families: Family | Iterable[Family],
     *,
     by_source: bool = False,
@@ -32,7 +36,7 @@ def count(
     Parameters
     ----------
     rows
-        A table or an engine. A learner that asks repeatedly makes the engine once,
+        A table, a frame, a path or an engine. A learner that asks repeatedly makes the engine once,
         ``Memory(table)``, which keeps what requests share.
     families
         What to count: one family or several.
@@ -50,7 +54,7 @@ def count(
 
 
 def moments(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     names: Iterable[str],
     *,
     by: Iterable[str] = (),
@@ -67,13 +71,19 @@ def moments(
     return engine_of(rows).gather(request)
 
 
-def engine_of(rows: Table | Engine) -> Engine:
-    """The engine for a table in memory, or the engine that was given."""
-    if isinstance(rows, Table):
-        return Memory(rows)
-    if not hasattr(rows, "gather"):
-        raise InputError(
-            f"rows must be a Table or an engine, got a {type(rows).__name__}. Read it first: "
-            "cs.read(...)."
-        )
-    return rows
+def engine_of(rows: Rows | Engine) -> Engine:
+    """The engine for rows in memory, read if they are no table yet; or the engine as it is."""
+    given: Any = rows
+    is_engine = isinstance(getattr(given, "schema", None), Schema) and not isinstance(given, Table)
+    return given if is_engine else Memory(as_table(given))
+
+
+def held_rows(rows: Rows | Engine) -> Table | Engine:
+    """The rows as a table if they are in memory, read if they are no table yet; or their engine."""
+    engine = engine_of(rows)
+    return engine.table if isinstance(engine, Memory) else engine
+
+
+def notes_on(engine: Engine, names: Iterable[str]) -> tuple[str, ...]:
+    """What a reader should know about these columns, if the rows are in memory."""
+    return notes_of(engine.table, names) if isinstance(engine, Memory) else ()

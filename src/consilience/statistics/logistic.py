@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogisticPoint", "LogisticRequest", "LogisticStatistic"]
 
-ROWS_A_BLOCK = 1 << 16
+ROWS_PER_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,11 +132,11 @@ class LogisticRequest:
         """The statistics of the rows of one part, block by block."""
         table = part.table
         empty = self.empty(table.schema)
-        n_blocks = -(-table.n_rows // ROWS_A_BLOCK)
+        n_blocks = -(-table.n_rows // ROWS_PER_BLOCK)
 
         def work(block_from: int, block_to: int) -> list[list[LogisticStatistic]]:
-            starts = range(block_from * ROWS_A_BLOCK, block_to * ROWS_A_BLOCK, ROWS_A_BLOCK)
-            blocks = (slice(start, start + ROWS_A_BLOCK) for start in starts)
+            starts = range(block_from * ROWS_PER_BLOCK, block_to * ROWS_PER_BLOCK, ROWS_PER_BLOCK)
+            blocks = (slice(start, start + ROWS_PER_BLOCK) for start in starts)
             return [[self._block(table, point, rows) for point in self.points] for rows in blocks]
 
         parts = each_part(n_blocks, min(part.threads, max(1, n_blocks)), work)
@@ -189,7 +189,7 @@ class LogisticRequest:
         known = design[is_known], child[is_known], weights[is_known]
         for g, part in _groups(code, n_sources * n_groups):
             x, y, w = (array[part] for array in known)
-            _add(sums, g, x, y, w, coefficients[g])
+            _add(sums, g, x, y, w=w, coefficients=coefficients[g])
         shape = (n_sources, n_groups)
         return LogisticStatistic(
             sums["log_likelihood"].reshape(shape),
@@ -234,7 +234,7 @@ def _groups(code: Integers, n_groups: int) -> Iterator[tuple[int, Any]]:
 
 
 def _add(
-    sums: dict[str, Floats], g: int, x: Floats, y: Integers, w: Floats, coefficients: Floats
+    sums: dict[str, Floats], g: int, x: Floats, y: Integers, *, w: Floats, coefficients: Floats
 ) -> None:
     """Add the terms of the rows of one group."""
     linear = np.zeros((len(x), 1 + len(coefficients)))

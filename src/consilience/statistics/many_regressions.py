@@ -112,6 +112,7 @@ class RegressionBatch:
         whole: Moments,
         child: int,
         parents: Integers,
+        *,
         candidates: Integers,
     ) -> RegressionBatch:
         """A family, without each of its continuous parents, and with each candidate, by place."""

@@ -22,10 +22,10 @@ from consilience.statistics.counts_batch import CountBatch
 
 __all__ = ["Marginals"]
 
-CELLS_A_BATCH = 1 << 20
+CELLS_PER_BATCH = 1 << 20
 """Counts in one batch; a single table may need more."""
 
-FAMILIES_A_BATCH = 4096
+FAMILIES_PER_BATCH = 4096
 
 ROOM = 8
 """Cells of working memory for each row; more of it joins more rows, but slower."""
@@ -76,7 +76,7 @@ class Marginals:
         self._depths[0] = n_rows, 1, 0, n_candidates
         self._states[0], self._examples[0], self._counts[0] = 0, np.arange(n_rows), 0
         self._counts[0, : len(child)] = joint.table[source, state, child]
-        self._out = np.empty(max(CELLS_A_BATCH, n_sources * n_rows * self._r), np.int64)
+        self._out = np.empty(max(CELLS_PER_BATCH, n_sources * n_rows * self._r), np.int64)
         self._given_of = lru_cache(maxsize=1 << 16)(self._given)
 
     def batches(self, sets: Sequence[int] | Integers) -> Iterator[CountBatch]:
@@ -86,8 +86,8 @@ class Marginals:
         candidate to the first. Parent states that no row shows are left out (``CountBatch.seen``).
         """
         masks = np.asarray(sets, np.int64)
-        for start in range(0, len(masks), FAMILIES_A_BATCH):
-            part = masks[start : start + FAMILIES_A_BATCH]
+        for start in range(0, len(masks), FAMILIES_PER_BATCH):
+            part = masks[start : start + FAMILIES_PER_BATCH]
             first = 0
             while first < len(part):
                 n_seen = np.empty(len(part), np.int64)

@@ -1,15 +1,15 @@
 r"""What a continuous variable tells about the states of another: the weights of logistic arcs.
 
-The weight of an arc is the gain in log-likelihood, in nats a row, of the logistic regression of the
-child on its parent over shares of the states alone, less what chance gives the coefficients (half a
-nat each).
+The weight of an arc is the gain in log-likelihood, in nats per row, of the logistic regression of
+the child on its parent over shares of the states alone, less what chance gives the coefficients
+(half a nat each).
 
 Rows of several sources are compared within them: every source has intercepts of its own, with and
 without the arc, and the slopes are common. So means and shares that differ between sources make no
 gain, and a slope that turns round from source to source makes none either. Both fits have the ridge
-of all logistic nodes. Newton's method takes all pairs together, one pass over the rows a step; the
-intercepts of a source meet those of another only by the slopes, so a step costs no more than the
-number of sources.
+of all logistic nodes. Newton's method takes all pairs together, one pass over the rows per step;
+the intercepts of a source meet those of another only by the slopes, so a step costs no more than
+the number of sources.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEAST_STEP = 1e-3  # share of a step that is tried last
 def logistic_gains(
     engine: Engine, pairs: Sequence[Family], *, memory_limit: float = MEMORY_LIMIT
 ) -> Floats:
-    """Gain in nats a row of each pair, a discrete child with one continuous parent.
+    """Gain in nats per row of each pair, a discrete child with one continuous parent.
 
     Rows count for a pair if they have a value of both. A child of one state gains nothing.
     """

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from consilience import _check
-from consilience.data.table import Table
-from consilience.errors import InputError
+from consilience.data.door import Rows, as_table
 from consilience.graph.dag import DAG
 
 __all__ = ["naive_bayes"]
 
 
-def naive_bayes(table: Table, target: str) -> DAG:
+def naive_bayes(table: Rows, target: str) -> DAG:
     """The DAG with an arc from the target to each other variable of the table, in their order.
 
     It follows from the names alone: no row is looked at, and gaps do not matter.
@@ -22,10 +21,7 @@ def naive_bayes(table: Table, target: str) -> DAG:
     >>> cs.naive_bayes(table, target="ill").arcs
     (('ill', 'fever'), ('ill', 'rash'))
     """
-    if not isinstance(table, Table):
-        raise InputError(
-            f"naive_bayes needs a Table, got a {type(table).__name__}. Read it first: cs.read(...)."
-        )
-    _check.known("variable", [target], table.variables)
-    features = [name for name in table.variables if name != target]
+    variables = as_table(table).variables
+    _check.known("variable", [target], variables)
+    features = [name for name in variables if name != target]
     return DAG([(target, feature) for feature in features], nodes=[target, *features])

@@ -1,6 +1,6 @@
 r"""What one variable tells about another, given a class if there is one: the weights of trees.
 
-The weight of an arc is the gain in log-likelihood, in nats a row, of the family with the arc over
+The weight of an arc is the gain in log-likelihood, in nats per row, of the family with the arc over
 the family without it. Two discrete variables have their information (``information.py``), the same
 in both directions. A continuous child :math:`X` has a regression in each state :math:`c` of the
 class, with a variance of its own; another variable, a regressor or a discrete parent, lowers the
@@ -79,7 +79,7 @@ def pair_weights(
     schema = engine.schema
     discrete = [i for i, name in enumerate(names) if not schema[name].is_continuous]
     continuous = [i for i, name in enumerate(names) if schema[name].is_continuous]
-    for i, j, counts in _counted(engine, names, discrete, target, memory_limit):
+    for i, j, counts in _counted(engine, names, discrete, target, memory_limit=memory_limit):
         weights[i, j] = weights[j, i] = _information(counts)
     given = () if target is None else (target,)
     strata = Strata(engine, [names[i] for i in continuous], memory_limit=memory_limit)
@@ -115,6 +115,7 @@ def _counted(
     names: Sequence[str],
     discrete: Sequence[int],
     target: str | None,
+    *,
     memory_limit: float,
 ) -> Iterator[tuple[int, int, Counts]]:
     """The counts of all pairs of discrete variables, as many at once as memory allows."""
@@ -183,7 +184,7 @@ def _gain_of_states(weight: Floats, mean: Floats, scatter: Floats) -> float:
         total,
         np.maximum(rows - 1, 0.0).sum(axis=0),
         _common_states(weight, share, off),
-        (own.sum(axis=0), n_own.sum(axis=0).astype(float)),
+        by_source=(own.sum(axis=0), n_own.sum(axis=0).astype(float)),
     )
 
 
@@ -196,10 +197,10 @@ def _common_states(weight: Floats, share: Floats, off: Floats) -> tuple[Floats, 
     inner = np.einsum("fcd,de->cde", weight, np.eye(n_states))
     inner -= np.einsum("fcd,fce->cde", weight, share)
     values, vectors = np.linalg.eigh(inner)
-    is_told = values > EXACT * np.maximum(values[:, -1:], 1.0)
+    is_informed = values > EXACT * np.maximum(values[:, -1:], 1.0)
     along = np.einsum("cdk,cd->ck", vectors, (weight * off).sum(axis=0))
-    explained = np.divide(along * along, values, out=np.zeros_like(along), where=is_told)
-    return explained.sum(axis=1), is_told.sum(axis=1).astype(float)
+    explained = np.divide(along * along, values, out=np.zeros_like(along), where=is_informed)
+    return explained.sum(axis=1), is_informed.sum(axis=1).astype(float)
 
 
 def _better_gain(
@@ -207,9 +208,10 @@ def _better_gain(
     total: Floats,
     freedom: Floats,
     common: tuple[Floats, Floats],
+    *,
     by_source: tuple[Floats, Floats],
 ) -> float:
-    """The larger of two gains in nats a row; each has what is explained and coefficients."""
+    """The larger of two gains in nats per row; each has what is explained and coefficients."""
     n_rows = float(weight.sum())
     if n_rows == 0:
         return 0.0
@@ -219,11 +221,11 @@ def _better_gain(
 
 def _gain(total: Floats, freedom: Floats, explained: Floats, n_more: Floats) -> float:
     """Gain in nats over what coefficients without influence would gain, summed over classes."""
-    told = (total > 0) & (n_more > 0) & (freedom - n_more > 0.5)
-    if not told.any():
+    is_defined = (total > 0) & (n_more > 0) & (freedom - n_more > 0.5)
+    if not is_defined.any():
         return 0.0
     total, freedom, explained, n_more = (
-        array[told] for array in (total, freedom, explained, n_more)
+        array[is_defined] for array in (total, freedom, explained, n_more)
     )
     left = np.maximum(1 - explained / total, EXACT)
     chance = digamma(freedom / 2) - digamma((freedom - n_more) / 2)

@@ -30,7 +30,7 @@ def has_sources(engine: Engine) -> bool:
 
 
 def default_score(engine: Engine) -> Score:
-    """How graphs are judged if nothing is said: by BIC, with several sources by the best way."""
+    """How graphs are judged by default: by BIC, with several sources by the best way."""
     return BySource(BIC()) if has_sources(engine) else BIC()
 
 

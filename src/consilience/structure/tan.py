@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience import _check
+from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import InputError
@@ -34,7 +35,7 @@ from consilience.structure.trees import rooted_tree
 __all__ = ["check_tan", "note_on_gaps", "tan", "tan_of", "tree_notes"]
 
 
-def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
+def tan(rows: Rows | Engine, target: str, *, root: str | None = None) -> DAG:
     """The graph of tree-augmented naive Bayes; the target is the first parent of every feature.
 
     With one source and discrete features it is the tree of largest likelihood. The information of
@@ -51,8 +52,8 @@ def tan(rows: Table | Engine, target: str, *, root: str | None = None) -> DAG:
     Parameters
     ----------
     rows
-        A table or an engine; all variables but the target are features, discrete and continuous.
-        The source is not a feature.
+        A table, a frame, a path or an engine; all variables but the target are features, discrete
+        and continuous. The source is not a feature.
     target
         The class; discrete.
     root
@@ -101,6 +102,7 @@ def tan_of(
     features: Sequence[str],
     target: str,
     root: str | None,
+    *,
     memory_limit: float = MEMORY_LIMIT,
 ) -> DAG:
     """The graph for some features, whose order breaks ties and says the root, without checks."""

@@ -14,13 +14,13 @@ import consilience as cs
 from consilience.kernels.scoring import MANY, expected_predictions
 
 GRAPH = cs.DAG.parse("[a][b|a][c|a:b]")
-STATES_OF_A_FAMILY = {"a": (2, ()), "b": (3, ("a",)), "c": (2, ("a", "b"))}
+STATES_OF_PER_FAMILY = {"a": (2, ()), "b": (3, ("a",)), "c": (2, ("a", "b"))}
 
 
 def log_probability(row, training, ess):
     """Log-likelihood of a row under the posterior means from other rows."""
     total = 0.0
-    for child, (r, parents) in STATES_OF_A_FAMILY.items():
+    for child, (r, parents) in STATES_OF_PER_FAMILY.items():
         q = math.prod(len(STATES[name]) for name in parents)
         alike = [other for other in training if all(other[p] == row[p] for p in parents)]
         n = sum(other[child] == row[child] for other in alike)

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError
-from consilience.kernels.annealing import NUMBERS_A_STEP, walk
+from consilience.kernels.annealing import NUMBERS_PER_STEP, walk
 
 SHORT = cs.searches.SimulatedAnnealing(start_temperature=20, steps=2000)
 
@@ -50,8 +50,8 @@ def test_the_walk_is_that_of_the_plain_steps(seed, n):
     for j in range(n):
         parents[j, : n_parents[j]] = np.flatnonzero(arcs[j])
     gains = rng.normal(size=(n, n))
-    numbers = rng.random(NUMBERS_A_STEP * 40)
-    steps, move, done = numbers.reshape(-1, NUMBERS_A_STEP), np.zeros(3, np.int64), 0
+    numbers = rng.random(NUMBERS_PER_STEP * 40)
+    steps, move, done = numbers.reshape(-1, NUMBERS_PER_STEP), np.zeros(3, np.int64), 0
     while done < len(steps):
         begin = done
         done = walk(arcs, parents, n_parents, gains, 0.5, numbers, begin, move)

@@ -22,7 +22,7 @@ from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, Bitmaps
 __all__ = ["Bundles"]
 
 # Measured; they only choose between equal answers.
-NS_A_BUNDLE, NS_TO_FIND_A_ROW, NS_A_FULL_WORD = 0.6, 4.0, 0.3
+NS_PER_BUNDLE, NS_TO_FIND_PER_ROW, NS_A_FULL_WORD = 0.6, 4.0, 0.3
 
 
 class Bundles:
@@ -42,7 +42,7 @@ class Bundles:
         members = _bundled(n_states)
         self._bitmaps = bitmaps
         self._names = frozenset(n_states)
-        self.ns_a_row = NS_TO_FIND_A_ROW + NS_A_BUNDLE * len(members)
+        self.ns_a_row = NS_TO_FIND_PER_ROW + NS_PER_BUNDLE * len(members)
         self._start = np.array([0, *accumulate(map(len, members))], np.int64)
         self._member = bitmaps.places([name for names in members for name in names])
         self._codes = np.zeros((table.n_rows, len(members)), np.uint8)
@@ -62,6 +62,7 @@ class Bundles:
         extension: Integers,
         n_rows: Codes,
         left_out: Integers,
+        *,
         words: tuple[int, int],
     ) -> Codes:
         """Joint counts of a base with each of the extensions, one table after the other.

@@ -28,13 +28,13 @@ from consilience.statistics.request import MomentsBySets
 
 __all__ = ["moments_of"]
 
-ROWS_A_BLOCK = 1 << 14
+ROWS_PER_BLOCK = 1 << 14
 """What fits in the caches of a processor."""
 
 MOST_SMALL = 1 << 16
 """Groups that numbers of two bytes tell apart."""
 
-ROWS_A_GROUP = 1 << 8
+ROWS_PER_GROUP = 1 << 8
 """Blocks have at least this many rows for each group, or merging them costs more than they do."""
 
 FEW = 16
@@ -46,7 +46,7 @@ def moments_of(table: Table, request: MomentsBySets, threads: int) -> list[Momen
     """The moments of all rows of a table, set by set."""
     sizes: dict[int, list[int]] = {}
     for i, by in enumerate(request.sets):
-        rows_a_block = max(ROWS_A_BLOCK, ROWS_A_GROUP * _checked_groups(table, request, by))
+        rows_a_block = max(ROWS_PER_BLOCK, ROWS_PER_GROUP * _checked_groups(table, request, by))
         sizes.setdefault(min(rows_a_block, table.n_rows), []).append(i)
     Moments.empty(table.schema, request.names)  # refuses what is not continuous
     if table.n_rows == 0:
@@ -54,7 +54,7 @@ def moments_of(table: Table, request: MomentsBySets, threads: int) -> list[Momen
     found: dict[int, Moments] = {}
     for size, places in sizes.items():
         sets = tuple(request.sets[i] for i in places)
-        found |= zip(places, _in_blocks(table, request, sets, size, threads), strict=True)
+        found |= zip(places, _in_blocks(table, request, sets, size, threads=threads), strict=True)
     return [found[i] for i in range(len(request.sets))]
 
 
@@ -79,7 +79,7 @@ def _checked_groups(table: Table, request: MomentsBySets, by: Sequence[str]) -> 
 
 
 def _in_blocks(
-    table: Table, request: MomentsBySets, sets: Sequence[Sequence[str]], size: int, threads: int
+    table: Table, request: MomentsBySets, sets: Sequence[Sequence[str]], size: int, *, threads: int
 ) -> list[Moments]:
     """The moments by sets that have blocks of the same size."""
     n_blocks = -(-table.n_rows // size)
@@ -201,8 +201,11 @@ class _Block:
         if not is_known.all():
             values, group = values[is_known], group[is_known]
             weights = None if weights is None else weights[is_known]
-        _add_groups(values, weights, group, *sums)
-        return _finely(values, weights, group, *sums) if self.fine else sums
+        weight, mean, scatter = sums
+        _add_groups(values, weights, group, weight, mean=mean, scatter=scatter)
+        if not self.fine:
+            return sums
+        return _finely(values, weights, group, weight, near=mean, scatter=scatter)
 
 
 def _add_groups(
@@ -210,6 +213,7 @@ def _add_groups(
     weights: Floats | None,
     group: Integers,
     weight: Floats,
+    *,
     mean: Floats,
     scatter: Floats,
 ) -> None:
@@ -240,6 +244,7 @@ def _finely(
     weights: Floats | None,
     code: Integers,
     weight: Floats,
+    *,
     near: Floats,
     scatter: Floats,
 ) -> tuple[Floats, ...]:

@@ -30,12 +30,12 @@ from consilience.statistics.plan import Axes, Group
 
 __all__ = ["Joint", "Joints"]
 
-ROWS_A_BLOCK = 1 << 16
+ROWS_PER_BLOCK = 1 << 16
 ROWS_FOR_THREADS = 1 << 17  # below this a thread costs more than it saves
 MOST_ROWS = 1 << 31  # more rows need larger counts than bundles have
 
 # Measured; they only choose between equal answers.
-NS_A_WORD, NS_AN_INCREMENT = 0.45, 1.2
+NS_PER_WORD, NS_AN_INCREMENT = 0.45, 1.2
 
 ADVANTAGE = 1.5  # that bundles must have: bitmaps pass over empty words, which is not reckoned with
 
@@ -158,7 +158,7 @@ class Joints:
         is_plain = self._weights is None and all(name in bitmaps for name in group.base)
         if not is_plain or base > MOST_BASE_STATES:
             return (), (), group.extensions
-        cost = min(base / 64, 1.0) * NS_A_WORD
+        cost = min(base / 64, 1.0) * NS_PER_WORD
         is_whole = bool(group.base) and all(map(self.is_complete, group.base))
         if is_whole and self._bundling_pays(group, base, cost):
             bundled = tuple(name for name in group.extensions if name in self._bundled())
@@ -222,15 +222,16 @@ class Joints:
             return bitmaps.n_rows_by_state(extension)
         bundles = self._bundled()
         return self._over_units(
-            bitmaps.n_words, lambda a, b: bundles.count(base, extension, n_rows, left_out, (a, b))
+            bitmaps.n_words,
+            lambda a, b: bundles.count(base, extension, n_rows, left_out, words=(a, b)),
         )
 
     def _increment(self, group: Group, row_from: int, row_to: int) -> Integers:
         sizes = [int(self.n_cells(group.axes(extension))) for extension in group.extensions]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         out = np.zeros(starts[-1], np.int64)
-        for start in range(row_from, row_to, ROWS_A_BLOCK):
-            rows = slice(start, min(start + ROWS_A_BLOCK, row_to))
+        for start in range(row_from, row_to, ROWS_PER_BLOCK):
+            rows = slice(start, min(start + ROWS_PER_BLOCK, row_to))
             code = self._base_code(group.base, rows)
             for extension, a, b in zip(group.extensions, starts, starts[1:], strict=False):
                 column, n = self._table.column(extension)[rows], self._n_states[extension]

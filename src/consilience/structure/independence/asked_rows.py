@@ -28,7 +28,7 @@ from consilience.structure.independence.statements import Statements
 
 __all__ = ["AskedRows", "TableGroup"]
 
-CELLS_A_REQUEST = 1 << 21
+CELLS_PER_REQUEST = 1 << 21
 """Counts asked for at once (16 MiB)."""
 
 LARGE_TABLE = 1 << 16
@@ -188,7 +188,7 @@ def _portions(cells: Floats) -> Iterator[tuple[int, int]]:
     start, total = 0, 0.0
     for i, size in enumerate(cells.tolist()):
         is_large = size > LARGE_TABLE
-        if start < i and (is_large or total + size > CELLS_A_REQUEST):
+        if start < i and (is_large or total + size > CELLS_PER_REQUEST):
             yield start, i
             start, total = i, 0.0
         total += size

@@ -12,13 +12,13 @@ from consilience.structure.independence.completed import Completed
 from consilience.structure.independence.false_discovery import BenjaminiHochberg
 from consilience.structure.independence.statements import IndependenceTest, Statements, Verdicts
 
-__all__ = ["Asking", "Statement", "Told"]
+__all__ = ["Asking", "GapReport", "Statement"]
 
 Statement: TypeAlias = tuple[int, int, tuple[int, ...]]
 """x, y and the given variables, as places in names."""
 
 
-class Told(NamedTuple):
+class GapReport(NamedTuple):
     """A test that was made: the given variables, and what it said."""
 
     given: tuple[int, ...]
@@ -49,14 +49,14 @@ class Asking:
             rows = each.rows(rows)
             each = each.of
         self._each, self._rows = each, rows
-        self._known: dict[Statement, Told] = {}
+        self._known: dict[Statement, GapReport] = {}
 
     def ask(self, asked: Statements) -> Verdicts:
         """The answers to a batch."""
         self.n_tests += len(asked)
         return self._each.judge(self._rows, asked)
 
-    def tell(self, statements: Sequence[Statement]) -> list[Told]:
+    def tell(self, statements: Sequence[Statement]) -> list[GapReport]:
         """The answers to statements of any sizes, each made once."""
         keys = [(min(x, y), max(x, y), tuple(sorted(given))) for x, y, given in statements]
         new: dict[int, list[Statement]] = {}
@@ -67,5 +67,5 @@ class Asking:
             x, y = (np.array([key[i] for key in some], np.int64) for i in (0, 1))
             given = np.array([key[2] for key in some], np.int64).reshape(len(some), size)
             for key, found in zip(some, self.ask(Statements(x, y, given)), strict=True):
-                self._known[key] = Told(key[2], *found)
+                self._known[key] = GapReport(key[2], *found)
         return [self._known[key] for key in keys]

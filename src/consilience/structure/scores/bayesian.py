@@ -196,7 +196,7 @@ def _rows_held(counts: Counts, prior: Floats) -> Floats:
 def _log_evidence(
     counts: CountBatch, prior: Floats, place: Integers | None = None, *, step: int = 0
 ) -> Floats:
-    """Log evidence of each family; the prior is one number a family, or one a cell from places."""
+    """Log evidence of each family; the prior is one number per family, or per cell from places."""
     if place is None:
         place = np.arange(len(counts))
     out = np.empty(len(counts))

@@ -61,6 +61,7 @@ class NAL:
     score_equivalent: ClassVar[bool] = False
     by_source: ClassVar[bool] = False
     needs_complete_rows: ClassVar[bool] = False
+    may_refuse: ClassVar[bool] = True
 
     def local(self, batch: Batch) -> Floats:
         """Mean log-likelihood of each family, times the number of all rows."""
@@ -102,6 +103,7 @@ class PNAL:
     score_equivalent: ClassVar[bool] = False
     by_source: ClassVar[bool] = False
     needs_complete_rows: ClassVar[bool] = False
+    may_refuse: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check.positive("PNAL", c=self.c, alpha=self.alpha)

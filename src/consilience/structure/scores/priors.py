@@ -29,6 +29,7 @@ from consilience.structure.scores.score import (
     check_score,
     check_variables,
     is_equivalent_given_source,
+    may_refuse,
     takes_gaps,
 )
 
@@ -183,6 +184,11 @@ class MAP:
     def needs_complete_rows(self) -> bool:
         """Whether the score does."""
         return not takes_gaps(self.score)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether the score may."""
+        return may_refuse(self.score)
 
     @property
     def refusal(self) -> Callable[[Family], str]:

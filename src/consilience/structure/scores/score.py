@@ -32,6 +32,7 @@ __all__ = [
     "check_variables",
     "child_of",
     "is_equivalent_given_source",
+    "may_refuse",
     "tables_of",
     "takes_gaps",
     "whole_counts",
@@ -61,14 +62,14 @@ class Score(Protocol):
     def local(self, batch: Batch) -> Floats:
         """One number for each family of the batch.
 
-        Minus infinity for a family that the score cannot judge; then it has a method
-        ``refusal(family)`` that says why (:class:`Refusing`).
+        Minus infinity for a family that the score cannot judge; then it is one that
+        ``may_refuse``, and ``refusal(family)`` says why (:class:`Refusing`).
         """
         ...
 
 
 class Refusing(Protocol):
-    """A score that cannot judge every family."""
+    """A score that cannot judge every family; its class attribute ``may_refuse`` is True."""
 
     @property
     def refusal(self) -> Callable[[Family], str]:
@@ -83,6 +84,15 @@ def takes_gaps(score: object) -> bool:
     families over the same rows only.
     """
     return not getattr(score, "needs_complete_rows", True)
+
+
+def may_refuse(score: object) -> bool:
+    """Whether a score may be minus infinity for want of an answer; see :class:`Refusing`.
+
+    Such a score has a class attribute ``may_refuse`` that is True; one of the user's own needs the
+    method ``refusal`` only.
+    """
+    return bool(getattr(score, "may_refuse", getattr(score, "refusal", None) is not None))
 
 
 def is_equivalent_given_source(score: Score) -> bool:

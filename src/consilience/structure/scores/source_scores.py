@@ -55,6 +55,7 @@ from consilience.structure.scores.score import (
     Score,
     check_score,
     child_of,
+    may_refuse,
     takes_gaps,
     whole_counts,
 )
@@ -110,6 +111,11 @@ class PerSource:
     def needs_complete_rows(self) -> bool:
         """Whether the score of one source does."""
         return not takes_gaps(self.score)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether the score may."""
+        return may_refuse(self.score)
 
     @property
     def refusal(self) -> Callable[[Family], str]:
@@ -186,6 +192,7 @@ class BHD:
     bound: bool = False
     score_equivalent: ClassVar[bool] = True
     by_source: ClassVar[bool] = True
+    may_refuse: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check.positive("BHD", s=self.s, ess=self.ess)
@@ -231,9 +238,9 @@ class BHD:
             content.dtype.str,
             len(seen),
             float(n_states),
-            self.s,
-            self.ess,
-            self.bound,
+            s=self.s,
+            ess=self.ess,
+            bound=self.bound,
         )
 
 
@@ -253,6 +260,7 @@ def _solved(
     dtype: str,
     n_sources: int,
     n_states: float,
+    *,
     s: float,
     ess: float,
     bound: bool,

@@ -88,7 +88,7 @@ class AStar:
 
     def _work(self, task: Task, scores: LocalScores, story: Story) -> None:
         climb = HillClimb(restarts=0, max_parents=self.max_parents)
-        begin_with(climb, task, scores, story, "hill climbing")
+        begin_with(climb, task, scores, story, note="hill climbing")
         tie = tie_of(task, scores)
         families = [one.best_first() for one in useful_sets(task, scores, tie)]
         parts = [grouped(members, families, GRID * tie) for members in _components(families)]

@@ -22,7 +22,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import InputError
-from consilience.kernels.annealing import NUMBERS_A_STEP, walk
+from consilience.kernels.annealing import NUMBERS_PER_STEP, walk
 from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.climber import TIE
 from consilience.structure.searches.hill_climb import HillClimb
@@ -34,9 +34,9 @@ __all__ = ["SimulatedAnnealing"]
 N_TEMPERATURES = 100
 """Temperatures of a walk, each for the same number of steps."""
 
-STEPS_A_PAIR = 200
+STEPS_PER_PAIR = 200
 
-STEPS_A_DRAW = 4096
+STEPS_PER_DRAW = 4096
 
 COLDEST = 1e-100
 """No loss is accepted at this temperature; losses can still be divided by it."""
@@ -118,7 +118,7 @@ class SimulatedAnnealing:
     def _cool(self, task: Task, walker: _Walker) -> None:
         walker.place()
         n_pairs = len(task.names) * (len(task.names) - 1)
-        n_steps = STEPS_A_PAIR * n_pairs if self.steps is None else self.steps
+        n_steps = STEPS_PER_PAIR * n_pairs if self.steps is None else self.steps
         if n_pairs == 0:
             return
         for k in range(N_TEMPERATURES):
@@ -163,16 +163,16 @@ class _Walker:
     def walk(self, n_steps: int, temperature: float) -> None:
         """Propose this many moves."""
         while n_steps > 0 and not self._task.clock.is_over():
-            n_drawn = min(n_steps, STEPS_A_DRAW)
+            n_drawn = min(n_steps, STEPS_PER_DRAW)
             n_steps -= n_drawn
-            self._walk_some(self._task.rng.random(NUMBERS_A_STEP * n_drawn), temperature)
+            self._walk_some(self._task.rng.random(NUMBERS_PER_STEP * n_drawn), temperature)
 
     def reached(self, note: str) -> Step:
         """An entry for the trace."""
         return Step(self.best_score, self._n_before + self._scores.n_scored, note)
 
     def _walk_some(self, numbers: Floats, temperature: float) -> None:
-        done, n_steps = 0, len(numbers) // NUMBERS_A_STEP
+        done, n_steps = 0, len(numbers) // NUMBERS_PER_STEP
         while done < n_steps and not self._task.clock.is_over():
             done = walk(
                 self._arcs,

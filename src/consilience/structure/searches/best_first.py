@@ -166,7 +166,7 @@ class _Explorer:
             is_turned, pair = divmod(place, len(parents) ** 2)
             child, parent = divmod(pair, len(parents))
             if not (is_turned and _has_detour(parents, above, child, parent)):
-                self._let_wait(parents, key, rank, bool(is_turned), child, parent)
+                self._let_wait(parents, key, rank, bool(is_turned), child=child, parent=parent)
         return score
 
     def _ranked(self, scores: Floats) -> Iterator[tuple[int, int]]:
@@ -186,6 +186,7 @@ class _Explorer:
         key: int,
         rank: int,
         is_turned: bool,
+        *,
         child: int,
         parent: int,
     ) -> None:

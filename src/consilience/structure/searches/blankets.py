@@ -28,7 +28,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from consilience.structure.independence.asking import Statement, Told
+from consilience.structure.independence.asking import GapReport, Statement
 from consilience.structure.independence.statements import IndependenceTest
 from consilience.structure.searches.by_tests import check_choice, searched
 from consilience.structure.searches.skeletons import (
@@ -155,7 +155,7 @@ class InterIAMB:
         return _neighbors(asker, blankets, self.max_given)
 
 
-def dependence(told: Told, name: int) -> tuple[float, float, int]:
+def dependence(told: GapReport, name: int) -> tuple[float, float, int]:
     """A key by which tests stand from the strongest dependence to the weakest."""
     df = told.df if 0 < told.df < np.inf else 1.0
     return told.p_value, -(told.statistic - df) / np.sqrt(2 * df), name
@@ -171,7 +171,7 @@ class _Blankets:
 
     asker: Asker
     of: list[set[int]] = field(init=False)
-    outside: dict[tuple[int, int], Told] = field(init=False, default_factory=dict)
+    outside: dict[tuple[int, int], GapReport] = field(init=False, default_factory=dict)
     _met: list[set[frozenset[int]]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -238,12 +238,12 @@ class _Blankets:
 
     def _tested(
         self, some: Iterable[int], others: Callable[[int], Iterable[int]]
-    ) -> dict[int, dict[int, Told]]:
+    ) -> dict[int, dict[int, GapReport]]:
         """Tests of each variable with each of others, given the rest of its blanket."""
         asked: list[Statement] = [
             (x, y, tuple(sorted(self.of[x] - {y}))) for x in some for y in others(x)
         ]
-        found: dict[int, dict[int, Told]] = {}
+        found: dict[int, dict[int, GapReport]] = {}
         for (x, y, _), told in zip(asked, self.asker.tell(asked), strict=True):
             found.setdefault(x, {})[y] = told
             if y not in self.of[x] and told.p_value > self.asker.alpha:

@@ -13,6 +13,7 @@ import numpy as np
 
 from consilience.kernels.lattice import best_of_sets, best_of_subsets
 from consilience.structure.scores.custom import CustomScore
+from consilience.structure.scores.score import may_refuse
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.task import Task
 
@@ -45,7 +46,7 @@ def best_possible(task: Task, scores: LocalScores) -> float:
 
 def _is_quick(task: Task, scores: LocalScores) -> bool:
     """Whether all families are soon judged: small tables, and a score that judges every family."""
-    if isinstance(task.score, CustomScore) or hasattr(task.score, "refusal"):
+    if isinstance(task.score, CustomScore) or may_refuse(task.score):
         return False
     variables = [scores.schema[name] for name in scores.names]
     if any(v.is_continuous for v in variables):

@@ -23,6 +23,7 @@ using minimal AIC or BIC forests. BMC Bioinformatics 11.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -83,6 +84,7 @@ class ChowLiu:
 
     root: str | None = None
     forest: bool = False
+    takes_constraints: ClassVar[bool] = False
 
     @property
     def within_sources(self) -> bool:

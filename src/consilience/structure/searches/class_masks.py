@@ -196,7 +196,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def bit_matrix(sets: Sequence[int], n: int) -> Bools:
-    """One row a set: which of n variables are in it."""
+    """One row per set: which of n variables are in it."""
     width = (n + 7) // 8
     packed = b"".join(mask.to_bytes(width, "little") for mask in sets)
     rows = np.frombuffer(packed, np.uint8).reshape(len(sets), width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, unique_pairs
 
-__all__ = ["Constraints", "without_logistic"]
+__all__ = ["Constraints", "without_arcs_into", "without_logistic"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +71,13 @@ class Constraints:
             required[place[start], place[end]] = True
             allowed[place[end], place[start]] = False
         return cls(tuple(names), allowed, required)
+
+
+def without_arcs_into(constraints: Constraints, children: Collection[str]) -> Constraints:
+    """The constraints with all arcs from other variables into these forbidden, unless required."""
+    is_child = np.array([name in children for name in constraints.names], bool)
+    barred = np.outer(~is_child, is_child) & ~constraints.required
+    return Constraints(constraints.names, constraints.allowed & ~barred, constraints.required)
 
 
 def without_logistic(constraints: Constraints, is_continuous: Bools) -> Constraints:

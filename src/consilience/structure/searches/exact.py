@@ -36,7 +36,7 @@ __all__ = ["Exact"]
 MEMORY = 2**32
 """Bytes; enough for 25 variables."""
 
-SETS_A_STEP = 1 << 20
+SETS_PER_STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Exact:
 
     def _work(self, task: Task, scores: LocalScores, story: Story) -> None:
         climb = HillClimb(restarts=0, max_parents=self.max_parents)
-        begin_with(climb, task, scores, story, "hill climbing")
+        begin_with(climb, task, scores, story, note="hill climbing")
         story.keep(_best_graph(task, scores), scores, "best of all")
 
 
@@ -95,8 +95,8 @@ def _best_graph(task: Task, scores: LocalScores) -> list[int]:
         of_child[child] = values
         beat(task.clock, None, lambda: "looking for the best parents")
     best = np.empty(1 << p)
-    for start in range(0, 1 << p, SETS_A_STEP):
-        best_of_sets(of_child, best, start, min(start + SETS_A_STEP, 1 << p))
+    for start in range(0, 1 << p, SETS_PER_STEP):
+        best_of_sets(of_child, best, start, min(start + SETS_PER_STEP, 1 << p))
         beat(task.clock, start / (1 << p), lambda: "looking for the best order")
     parents = _traced(of_child, best, tie)
     _check_equivalence(task, best[-1], scores.total(parents))

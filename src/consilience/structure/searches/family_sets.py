@@ -34,7 +34,7 @@ def scores_by_set(task: Task, scores: LocalScores, *, prune: bool = True) -> Ite
         yield from _at_once(task, scores, rules, pruning)
         return
     for child, rule in enumerate(rules):
-        found, _ = grown(task, scores, child, rule, pruning, 0.0)
+        found, _ = grown(task, scores, child, rule, pruning=pruning, tie=0.0)
         values = np.full(1 << p - 1, -np.inf)
         values[moved_bits(found.masks, [i - (i > child) for i in rule.candidates])] = found.scores
         yield values
@@ -47,7 +47,8 @@ def useful_sets(task: Task, scores: LocalScores, tie: float) -> list[ParentSets]
     pruning = pruning_of(task, scores)
     if not is_cheaper(task, rules):
         return [
-            grown(task, scores, child, rule, pruning, tie)[1] for child, rule in enumerate(rules)
+            grown(task, scores, child, rule, pruning=pruning, tie=tie)[1]
+            for child, rule in enumerate(rules)
         ]
     found = []
     for child, values in enumerate(_at_once(task, scores, rules, pruning)):

@@ -14,6 +14,7 @@ before cost nothing, so restarts are cheap.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from consilience.structure.searches.task import SearchResult, Step, Task
 
 __all__ = ["HillClimb", "climb_repeatedly"]
 
-TURNS_A_NODE = 4
+TURNS_PER_NODE = 4
 """Tries to turn a covered arc, for each node."""
 
 MOST_MOVES = 30
@@ -66,6 +67,7 @@ class HillClimb:
     restarts: int = 100
     max_parents: int | None = None
     start: DAG | RandomStart | TreeStart | None = None
+    has_start: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check.whole("HillClimb", at_least=0, tabu=self.tabu, restarts=self.restarts)
@@ -90,7 +92,9 @@ class HillClimb:
             trace.append(climber.reached("first optimum"))
             if self.restarts:
                 enough = best_possible(task, scores)
-                climb_repeatedly(task, climber, trace, self.tabu, self.restarts, enough)
+                climb_repeatedly(
+                    task, climber, trace, self.tabu, restarts=self.restarts, enough=enough
+                )
             if task.clock.is_over():
                 stopped_by = "seconds"
         except KeyboardInterrupt:
@@ -100,7 +104,7 @@ class HillClimb:
 
 
 def climb_repeatedly(
-    task: Task, climber: Climber, trace: list[Step], tabu: int, restarts: int, enough: float
+    task: Task, climber: Climber, trace: list[Step], tabu: int, *, restarts: int, enough: float
 ) -> None:
     """Restart until so many restarts in a row were in vain, or a score is reached."""
     in_vain, n_restarts = 0, 0
@@ -120,7 +124,7 @@ def climb_repeatedly(
 def _walk_away(climber: Climber, rng: np.random.Generator) -> None:
     """Go back to the best graph and walk away from it at random."""
     climber.restore()
-    n_turns = TURNS_A_NODE * len(climber.arcs)
+    n_turns = TURNS_PER_NODE * len(climber.arcs)
     if rng.random() < SHARE_LOCAL:
         climber.walk(rng, n_turns, 0)
         climber.take_out(_neighborhood(climber, rng))

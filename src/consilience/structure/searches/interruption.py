@@ -35,7 +35,7 @@ def beat(clock: Clock, share: float | None, what: Callable[[], str]) -> None:
         raise TimeIsUp
 
 
-def begin_with(search: Search, task: Task, scores: LocalScores, story: Story, note: str) -> None:
+def begin_with(search: Search, task: Task, scores: LocalScores, story: Story, *, note: str) -> None:
     """Start from what another search finds; if it was cut short, that is the end."""
     first = search.search(task)
     scores.count_more(first.n_scored)

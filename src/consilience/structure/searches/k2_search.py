@@ -96,13 +96,15 @@ def _walk(task: Task, scores: LocalScores, story: Story, order: Sequence[int]) -
     parents = list(story.parents)
     for k, child in enumerate(order):
         beat(task.clock, k / len(order), lambda: f"{len(order)} variables")
-        parents[child] = _grown_greedily(scores, child, parents[child], before, tie)
+        parents[child] = _grown_greedily(scores, child, parents[child], before, tie=tie)
         story.parents = tuple(parents)
         before |= 1 << child
     story.keep(parents, scores, "end of the order")
 
 
-def _grown_greedily(scores: LocalScores, child: int, parents: int, before: int, tie: float) -> int:
+def _grown_greedily(
+    scores: LocalScores, child: int, parents: int, before: int, *, tie: float
+) -> int:
     """The parents with all that gain, one after the other."""
     while True:
         values = scores.toggled(child, parents)

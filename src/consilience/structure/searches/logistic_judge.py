@@ -21,7 +21,7 @@ from consilience.structure.searches.table_judge import TableJudge
 
 __all__ = ["LogisticJudge"]
 
-SETS_A_PART = 64
+SETS_PER_PART = 64
 
 
 class LogisticJudge:
@@ -71,7 +71,7 @@ class LogisticJudge:
 
     def scored_sets(self, child: int, candidates: Sequence[int]) -> SetScores:
         """Scores of very many sets, which are kept."""
-        return in_parts(self, child, candidates, SETS_A_PART)
+        return in_parts(self, child, candidates, SETS_PER_PART)
 
     def error(self, child: int, parents: int) -> ConsilienceError:
         """Why a family has no score."""

@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 
 from consilience._typing import Bools
-from consilience.structure.independence.asking import Statement, Told
+from consilience.structure.independence.asking import GapReport, Statement
 from consilience.structure.independence.statements import IndependenceTest
 from consilience.structure.searches.blankets import dependence
 from consilience.structure.searches.by_tests import check_choice, searched
@@ -108,7 +108,7 @@ class _Target:
     x: int
     others: list[int]
     taken: list[int] = field(default_factory=list)
-    weakest: dict[int, Told] = field(default_factory=dict)
+    weakest: dict[int, GapReport] = field(default_factory=dict)
 
     def new_sets(self, max_given: int | None) -> list[tuple[int, ...]]:
         """Subsets of those taken that were not given yet: with the one taken last."""
@@ -123,7 +123,7 @@ class _Target:
         rest = sorted(one for one in self.taken if one != y)
         return list(_subsets(rest, len(rest) if max_given is None else max_given))
 
-    def see(self, y: int, told: Told) -> None:
+    def see(self, y: int, told: GapReport) -> None:
         """Keep the test with the largest p-value, of equal ones the smaller set."""
         before = self.weakest.get(y)
         if before is None or told.p_value > before.p_value * (1 + TIE):

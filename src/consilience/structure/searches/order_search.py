@@ -82,7 +82,7 @@ class OrderSearch:
 
     def _work(self, task: Task, scores: LocalScores, story: Story) -> None:
         climb = HillClimb(tabu=0, restarts=0, max_parents=self.max_parents)
-        begin_with(climb, task, scores, story, "hill climbing")
+        begin_with(climb, task, scores, story, note="hill climbing")
         required, tie = required_sets(task), tie_of(task, scores)
         families = self._families(task, scores, required, tie)
         found = climbs(
@@ -110,7 +110,9 @@ class OrderSearch:
             most = min(self.candidates, MOST_CANDIDATES - mask.bit_count())
             among = sorted(others, key=lambda i: -gains[i])[:most]
             rule = Rule.of(task, scores, child, among)
-            families.append(grown(task, scores, child, rule, pruning, tie)[1].best_first())
+            families.append(
+                grown(task, scores, child, rule, pruning=pruning, tie=tie)[1].best_first()
+            )
         return families
 
 

@@ -156,22 +156,22 @@ def tie_of(task: Task, scores: LocalScores) -> float:
 
 
 def grown(
-    task: Task, scores: LocalScores, child: int, rule: Rule, pruning: Pruning | None, tie: float
+    task: Task, scores: LocalScores, child: int, rule: Rule, *, pruning: Pruning | None, tie: float
 ) -> tuple[ParentSets, ParentSets]:
     """All sets that had to be scored, and those better than all their subsets by ``tie``."""
     _check_number(task, child, rule, pruning)
     scored = scores.scored_sets(child, rule.candidates)
     free = [v for v in range(len(rule.candidates)) if not rule.required >> v & 1]
-    level = _first_level(task, child, rule, pruning, scored)
+    level = _first_level(task, child, rule, pruning, scored=scored)
     levels = [level]
     n_sets = 1
     for _ in range(rule.most - rule.required.bit_count()):
-        level = _next_level(level, child, rule, free, pruning)
+        level = _next_level(level, child, rule, free, pruning=pruning)
         if not len(level.masks):
             break
         n_sets += len(level.masks)
         _check_sets(task, child, n_sets)
-        level = _scored(task, child, scored, level, tie)
+        level = _scored(task, child, scored, level, tie=tie)
         levels.append(level)
     masks = np.concatenate([one.masks for one in levels])
     values = np.concatenate([one.scores for one in levels])
@@ -192,7 +192,7 @@ class _Level:
 
 
 def _first_level(
-    task: Task, child: int, rule: Rule, pruning: Pruning | None, scored: _Scored
+    task: Task, child: int, rule: Rule, pruning: Pruning | None, *, scored: _Scored
 ) -> _Level:
     required = [i for v, i in enumerate(rule.candidates) if rule.required >> v & 1]
     states = [] if pruning is None else pruning.n_states[required].tolist()
@@ -203,11 +203,11 @@ def _first_level(
         np.empty(1),
         np.ones(1, bool),
     )
-    return _scored(task, child, scored, level, 0.0)
+    return _scored(task, child, scored, level, tie=0.0)
 
 
 def _next_level(
-    level: _Level, child: int, rule: Rule, free: Sequence[int], pruning: Pruning | None
+    level: _Level, child: int, rule: Rule, free: Sequence[int], *, pruning: Pruning | None
 ) -> _Level:
     """The sets with one parent more, not scored yet; ``best`` is that of their subsets."""
     taken = level.masks & ~rule.required
@@ -228,7 +228,7 @@ def _next_level(
     return _Level(masks[kept], n_states[kept], best[kept], np.empty(len(kept)), is_open[kept])
 
 
-def _scored(task: Task, child: int, scored: _Scored, level: _Level, tie: float) -> _Level:
+def _scored(task: Task, child: int, scored: _Scored, level: _Level, *, tie: float) -> _Level:
     name, p = task.names[child], len(task.names)
     done = 0
     for values in scored(level.masks):

@@ -30,7 +30,7 @@ from consilience.structure.searches.judge import Around, Grounds, Key, SetScores
 
 __all__ = ["RegressionJudge"]
 
-SETS_A_PART = 4096
+SETS_PER_PART = 4096
 
 Batches: TypeAlias = Callable[[Moments, Moments], RegressionBatch]
 """Families as a batch over moments by joint state and over those of all states together."""
@@ -65,7 +65,9 @@ class RegressionJudge:
         values = np.full(len(self._grounds.names), -np.inf)
         values[[child, *inside, *more]] = self._over(
             (child, parents),
-            lambda by, all_: RegressionBatch.toggled(by, all_, one, regressors, self._place[more]),
+            lambda by, all_: RegressionBatch.toggled(
+                by, all_, one, regressors, candidates=self._place[more]
+            ),
         )
         alone = [
             _freeze.read_only(np.array(array, np.int64))
@@ -102,8 +104,8 @@ class RegressionJudge:
         """Scores of very many sets."""
 
         def parts(masks: Integers) -> Iterator[Floats]:
-            for start in range(0, len(masks), SETS_A_PART):
-                some = masks[start : start + SETS_A_PART]
+            for start in range(0, len(masks), SETS_PER_PART):
+                some = masks[start : start + SETS_PER_PART]
                 chosen = np.zeros((len(some), len(self._grounds.names)), bool)
                 chosen[:, list(candidates)] = some[:, None] >> np.arange(len(candidates)) & 1
                 yield self._chosen(child, chosen)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
+from consilience.structure.scores.score import may_refuse
 from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.parent_sets import Rule
@@ -25,13 +26,13 @@ __all__ = ["is_cheaper", "score_sets"]
 MOST_VARIABLES = 25
 """For more, one number for each set would not fit in memory."""
 
-MASKS_A_BLOCK = 1 << 16
+MASKS_PER_BLOCK = 1 << 16
 
 
 def is_cheaper(task: Task, rules: Sequence[Rule]) -> bool:
     """Whether this way is possible and scores fewer families than one child after the other."""
     p = len(rules)
-    has_gaps = hasattr(task.score, "refusal")  # a family without a score leaves F unknown
+    has_gaps = may_refuse(task.score)  # a family without a score leaves F unknown
     if not task.has_one_kind or not task.is_equivalent or has_gaps or p > MOST_VARIABLES:
         return False
     if task.n_rows <= p + 1 and task.strata.names:  # too few for the largest regressions
@@ -53,9 +54,9 @@ def score_sets(
     of_set[0] = 0.0
     for child in range(p):
         scored = scores.scored_sets(child, range(child))
-        for start in range(0, 1 << child, MASKS_A_BLOCK):
-            masks = np.arange(start, min(start + MASKS_A_BLOCK, 1 << child))
-            masks = masks[_is_wanted(masks, child, most, limit, n_states)]
+        for start in range(0, 1 << child, MASKS_PER_BLOCK):
+            masks = np.arange(start, min(start + MASKS_PER_BLOCK, 1 << child))
+            masks = masks[_is_wanted(masks, child, most, limit, n_states=n_states)]
             done = 0
             for values in scored(masks):
                 part = masks[done : done + len(values)]
@@ -76,7 +77,7 @@ def _most_parent_states(rules: Sequence[Rule], pruning: Pruning | None, n_states
     return max(1.0, pruning.most_parent_states(), *required)
 
 
-def _is_wanted(masks: Integers, child: int, most: int, limit: float, n_states: Floats) -> Bools:
+def _is_wanted(masks: Integers, child: int, most: int, limit: float, *, n_states: Floats) -> Bools:
     """Whether the set with the child is of use: as a family of any of its members, or as parents.
 
     As parents its joint states must be few enough, and as a family those without some member.

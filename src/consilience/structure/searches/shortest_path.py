@@ -86,7 +86,7 @@ def shortest_order(
         return None
     states = _States(root)
     while True:
-        said = expand(
+        outcome = expand(
             *facts,
             first,
             starts,
@@ -101,11 +101,11 @@ def shortest_order(
             states.counters,
             n_steps,
         )
-        if said == GOAL:
+        if outcome == GOAL:
             return _traced(problem, states)
-        if said == NOTHING_LEFT:
+        if outcome == NOTHING_LEFT:
             return None
-        if said == NO_ROOM:
+        if outcome == NO_ROOM:
             states.grow(n)
         beat(clock, None, lambda: f"{states.counters[0]:,} sets of {n} variables")
 

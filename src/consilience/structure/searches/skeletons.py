@@ -29,7 +29,7 @@ import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
 from consilience.structure.independence.asked_rows import AskedRows
-from consilience.structure.independence.asking import Asking, Told
+from consilience.structure.independence.asking import Asking, GapReport
 from consilience.structure.independence.default_tests import default_test
 from consilience.structure.independence.false_discovery import bh_adjusted
 from consilience.structure.independence.statements import IndependenceTest, Statements, Verdicts
@@ -82,7 +82,7 @@ class Asker:
         self._beat()
         return self._asking.ask(asked)
 
-    def tell(self, statements: list[tuple[int, int, tuple[int, ...]]]) -> list[Told]:
+    def tell(self, statements: list[tuple[int, int, tuple[int, ...]]]) -> list[GapReport]:
         """The answers to statements of any sizes, each made once in a search."""
         self._beat()
         return self._asking.tell(statements)
@@ -105,7 +105,7 @@ class Skeleton:
     """
 
     adjacent: Bools
-    told: dict[Pair, Told] = field(default_factory=dict)
+    told: dict[Pair, GapReport] = field(default_factory=dict)
 
     def neighbors(self, node: int) -> list[int]:
         """The variables that one is joined to."""
@@ -252,14 +252,14 @@ class _Best:
         numbers = np.column_stack([found.p_value, found.statistic, found.df, found.n_rows])
         self._parts.append(_first_best(low * self._n + high, asked.given, numbers))
 
-    def found(self) -> Iterator[tuple[Pair, Told]]:
+    def found(self) -> Iterator[tuple[Pair, GapReport]]:
         """The best set of each pair and what the test given it said."""
         arrays = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         pairs, given, numbers = _first_best(*arrays)
         for pair, some, (p, s, d, n) in zip(
             pairs.tolist(), given.tolist(), numbers.tolist(), strict=True
         ):
-            yield divmod(pair, self._n), Told(tuple(some), s, d, p, n)
+            yield divmod(pair, self._n), GapReport(tuple(some), s, d, p, n)
 
 
 def _first_best(

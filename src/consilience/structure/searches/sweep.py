@@ -89,7 +89,7 @@ class Sweep:
             if not self._sweep(task, scores, climber, trace):
                 stopped_by = "effort"
             if self.restarts:
-                climb_repeatedly(task, climber, trace, TABU, self.restarts, np.inf)
+                climb_repeatedly(task, climber, trace, TABU, restarts=self.restarts, enough=np.inf)
             if task.clock.is_over():
                 stopped_by = "seconds"
         except KeyboardInterrupt:

@@ -6,6 +6,7 @@ All neighbors of a family (one parent more or one less) are counted and scored i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -18,14 +19,14 @@ from consilience.statistics.family import Family
 from consilience.statistics.marginals import Marginals
 from consilience.statistics.request import CountRequest
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
-from consilience.structure.scores.score import Score, takes_gaps
+from consilience.structure.scores.score import Refusing, Score, may_refuse, takes_gaps
 from consilience.structure.scores.source_scores import bounded
 from consilience.structure.searches.judge import Around, Grounds, Key, SetScores, in_parts, mask_of
 
 __all__ = ["TableJudge"]
 
-FAMILIES_A_REQUEST = 4096
-NODES_A_REQUEST = 64
+FAMILIES_PER_REQUEST = 4096
+NODES_PER_REQUEST = 64
 
 
 class TableJudge:
@@ -57,8 +58,8 @@ class TableJudge:
     def prepare(self, families: Sequence[Around]) -> dict[Key, Floats]:
         """Scores of the neighbors of several families, unless they are too large together."""
         found: dict[Key, Floats] = {}
-        for start in range(0, len(families), NODES_A_REQUEST):
-            some = families[start : start + NODES_A_REQUEST]
+        for start in range(0, len(families), NODES_PER_REQUEST):
+            some = families[start : start + NODES_PER_REQUEST]
             try:
                 batch = self._engine.gather(ToggleRequests(tuple([self._toggle(*s) for s in some])))
             except MemoryLimitError:
@@ -72,13 +73,13 @@ class TableJudge:
 
     def several(self, keys: Sequence[Key]) -> Floats:
         """Scores of some families, in requests of moderate size."""
-        starts = range(0, len(keys), FAMILIES_A_REQUEST)
-        return np.concatenate([self._some(keys[a : a + FAMILIES_A_REQUEST]) for a in starts])
+        starts = range(0, len(keys), FAMILIES_PER_REQUEST)
+        return np.concatenate([self._some(keys[a : a + FAMILIES_PER_REQUEST]) for a in starts])
 
     def scored_sets(self, child: int, candidates: Sequence[int]) -> SetScores:
         """Scores of sums of one large table; or of each set if sets have rows of their own."""
         if takes_gaps(self._score):  # sums of a larger family lack the rows with gaps in the rest
-            return in_parts(self, child, candidates, FAMILIES_A_REQUEST)
+            return in_parts(self, child, candidates, FAMILIES_PER_REQUEST)
         family = self._grounds.family(child, mask_of(candidates))
         marginals = Marginals(self._engine.gather(CountRequest((family,), *self._how))[0])
         return lambda masks: map(self._judged, marginals.batches(masks))
@@ -127,7 +128,7 @@ class TableJudge:
             return scores
         is_bounded = bounded(self._score) is not None
         for score, counts in zip(scores.tolist(), batch, strict=True):
-            if score == -np.inf and hasattr(self._score, "refusal") and not is_bounded:
+            if score == -np.inf and may_refuse(self._score) and not is_bounded:
                 self.refused.add(self._grounds.key(counts.family))
             elif not np.isfinite(score):
                 raise _unjudged(self._score, counts.family)
@@ -136,9 +137,9 @@ class TableJudge:
 
 def _unjudged(score: Score, family: Family) -> ModelError:
     """The error for a family without a finite score."""
-    if hasattr(score, "refusal"):
+    if may_refuse(score):
         kind = ModelError if bounded(score) is None else TooDearError
-        return kind(score.refusal(family), family=family)
+        return kind(cast("Refusing", score).refusal(family), family=family)
     return ModelError(
         f"the score {score!r} of {family.child!r} given {_check.listed(family.parents)} is not a "
         "finite number.",

@@ -45,6 +45,7 @@ class TANSearch:
     target: str
     root: str | None = None
     within_sources: ClassVar[bool] = True
+    takes_constraints: ClassVar[bool] = False
 
     def search(self, task: Task) -> SearchResult:
         """The graph of tree-augmented naive Bayes."""
@@ -60,6 +61,6 @@ class TANSearch:
 
     def _work(self, task: Task, scores: LocalScores, story: Story, features: Sequence[str]) -> None:
         beat(task.clock, 0.0, lambda: "weighing pairs")
-        dag = tan_of(task.engine, features, self.target, self.root, task.memory_limit)
+        dag = tan_of(task.engine, features, self.target, self.root, memory_limit=task.memory_limit)
         story.keep(task.to_parents(dag), scores, "tree")
         beat(task.clock, 1.0, lambda: "the tree")
