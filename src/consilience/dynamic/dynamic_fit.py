@@ -236,7 +236,7 @@ def _assembled(
     initial: Initial | None,
 ) -> DynamicNetwork:
     local = {**local, **_flat_posteriors(task, local, used)}
-    record = record_of(task.chosen, list(task.kind), seen, used, local, told)
+    record = record_of(task.chosen, list(task.kind), seen, used, local=local, report=told)
     record = replace(record, notes=(*plan.panel.notes, *plan.notes, *record.notes))
     net = plan.network(local, record)
     if isinstance(initial, Stationary):

@@ -186,9 +186,9 @@ def _by_draws(
     }
     evidence = evidence_of(net, panel)
     if _recent(net, panel)[1] is not net:
-        _draw_together(net, evidence, inputs, drawn, rng)
+        _draw_together(net, evidence, inputs, drawn, rng=rng)
     else:
-        _draw_one_by_one(net, evidence, inputs, drawn, rng)
+        _draw_one_by_one(net, evidence, inputs, drawn, rng=rng)
     flat = {name: paths.reshape(draws, -1) for name, paths in drawn.items()}
     values = {n: v for n, v in flat.items() if net.variables[n].is_continuous}
     tables = {
@@ -213,6 +213,7 @@ def _draw_together(
     evidence: SequenceEvidence,
     inputs: Mapping[str, Column],
     drawn: Mapping[str, Column],
+    *,
     rng: np.random.Generator,
 ) -> None:
     """Fill the paths of all draws at once: the last rows of every sequence are known."""
@@ -231,7 +232,8 @@ def _draw_together(
         sets = np.array([next(stream) for _ in range(draws)])
         inner = local.parameters.shape[sum(not v.is_continuous for v in local.given) :]
         stacked[name] = np.repeat(sets.reshape(draws, -1, *inner), n, axis=0)
-    draw_under_each(net, stacked, wide, np.tile(evidence.sources, draws), order, rng)
+    sources = np.tile(evidence.sources, draws)
+    draw_under_each(net, stacked, wide, sources, known=order, rng=rng)
     for name, paths in drawn.items():
         paths[:] = wide[name][:, order:].reshape(draws, n, steps)
 
@@ -241,6 +243,7 @@ def _draw_one_by_one(
     evidence: SequenceEvidence,
     inputs: Mapping[str, Column],
     drawn: Mapping[str, Column],
+    *,
     rng: np.random.Generator,
 ) -> None:
     """Fill the paths of each draw, its present drawn under its parameters."""

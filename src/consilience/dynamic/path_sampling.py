@@ -83,6 +83,7 @@ def draw_under_each(
     stacked: Mapping[str, Floats],
     columns: Mapping[str, Column],
     sources: Integers,
+    *,
     known: int,
     rng: np.random.Generator,
 ) -> None:
@@ -98,7 +99,7 @@ def draw_under_each(
     for t in range(known, next(iter(columns.values())).shape[1]):
         for name in order:
             family = steady[name]
-            states, values = _parents_at(family, family.local, columns, sources, t)
+            states, values = _parents_at(family, family.local, columns, sources, t=t)
             mine = stacked[name][row, states]
             if isinstance(family.local, Categorical):
                 columns[name][:, t] = _states(mine, rng)
@@ -122,7 +123,7 @@ def draw_family(
 ) -> Column:
     """Values of a node at step t, given the columns at the steps up to it."""
     n = len(sources)
-    states, matrix = _parents_at(family, local, columns, sources, t)
+    states, matrix = _parents_at(family, local, columns, sources, t=t)
     if isinstance(local, Categorical):
         return _states(local.rows[states], rng)
     if isinstance(local, LinearGaussian):
@@ -136,6 +137,7 @@ def _parents_at(
     local: Distribution,
     columns: Mapping[str, Column],
     sources: Integers,
+    *,
     t: int,
 ) -> tuple[Integers, Floats]:
     """Joint states of the discrete parents at step t, and values of the continuous ones."""

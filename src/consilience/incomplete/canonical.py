@@ -122,7 +122,7 @@ def _check_by(net: Network, hidden: Sequence[str], by: str) -> None:
 def _order(net: Network, name: str, hidden: Sequence[str], by: str | None) -> Integers:
     """The states of a node from the first to the last of the canonical order."""
     shares = np.asarray(net.query(name).values).round(DIGITS)
-    return ordered_states(shares, _traits(net, name, shares, hidden, by))
+    return ordered_states(shares, _traits(net, name, shares, hidden, by=by))
 
 
 def ordered_states(shares: Floats, traits: Iterable[Floats]) -> Integers:

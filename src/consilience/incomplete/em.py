@@ -275,7 +275,7 @@ class _Run:
         )
         done = climber.ascent()
         best, step, space = done.best, done.step, done.space
-        told = self._told(best, len(done.climbs), step.statistics(best.expected).moments)
+        told = self._report(best, len(done.climbs), step.statistics(best.expected).moments)
         if done.rounds is not None:
             told = with_rounds(told, done.rounds)
         found = done.task.network(step.statistics(done.expected), self.seen, told)
@@ -299,7 +299,7 @@ class _Run:
         limit = self.task.memory_limit
         return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
 
-    def _told(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> GapReport:
+    def _report(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> GapReport:
         told = told_of(self.choice, best, n_starts, self.seen, hidden=self.hidden)
         more = on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
         return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))

@@ -484,7 +484,7 @@ def _large_cases(
             codes,
             weights,
             normal,
-            places,
+            places=places,
             keeps_barren=keeps_barren,
             memory_limit=memory_limit,
         )
@@ -494,7 +494,7 @@ def _large_cases(
             codes,
             weights,
             normal,
-            places,
+            places=places,
             keeps_barren=keeps_barren,
             memory_limit=memory_limit,
         )

@@ -87,14 +87,16 @@ class Bitmaps:
         """
         bases = self._flat([group.base for group in groups])
         extensions = self._flat([group.extensions for group in groups])
-        return self._counted(*bases, *extensions, word_from, word_to)
+        return self._counted(*bases, *extensions, word_from=word_from, word_to=word_to)
 
     def count_one(
         self, base: Integers, extension: Integers, word_from: int, word_to: int
     ) -> Integers:
         """The same for one group, whose variables are in these places."""
         starts = np.array([[0, len(base)], [0, len(extension)]], np.int64)
-        return self._counted(starts[0], base, starts[1], extension, word_from, word_to)
+        return self._counted(
+            starts[0], base, starts[1], extension, word_from=word_from, word_to=word_to
+        )
 
     def _counted(
         self,
@@ -102,6 +104,7 @@ class Bitmaps:
         base: Integers,
         extension_start: Integers,
         extension: Integers,
+        *,
         word_from: int,
         word_to: int,
     ) -> Integers:
