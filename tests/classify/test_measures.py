@@ -333,7 +333,7 @@ def test_a_state_that_the_network_does_not_know_is_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"probabilities": [[0.5, 0.5, 0.0]]}, r"2 columns, one a state; got the shape \(1, 3\)"),
+        ({"probabilities": [[0.5, 0.5, 0.0]]}, r"2 columns; got the shape \(1, 3\)"),
         ({"probabilities": [[0.5, 0.6]]}, r"row 1 must be zero or more and sum to one, got \[0.5"),
         ({"probabilities": [[1.5, -0.5]]}, "row 1 must be zero or more"),
         ({"probabilities": [[np.nan, 1.0]]}, "row 1 must be zero or more"),

@@ -88,7 +88,7 @@ def test_every_score_judges_the_graph_that_the_library_finds(rows, name):
 
 def test_hill_climbing_is_that_of_the_library(rows):
     told = passed("learn", rows, "--structure", "hc")
-    result = cs.search(cs.read(rows))
+    result = cs.search(cs.read(rows), search=cs.HillClimb())
     assert arcs(told) == set(result.dag.arcs)
     assert f"score       {result.score:,.4f} by BIC()" in told
     assert f"families    {result.n_scored:,} scored" in told
@@ -187,7 +187,7 @@ def test_an_interrupt_keeps_the_best_graph_and_says_so(rows, tmp_path, monkeypat
     text = result.stdout
     assert "stopped by  interrupt" in text
     assert "note: The search was interrupted; the graph is the best one so far." in text
-    assert cs.load(out).dag.arcs == (("rain", "wet"),)
+    assert ("rain", "wet") in cs.load(out).dag.arcs
 
 
 def test_progress_is_drawn_on_a_terminal_and_nowhere_else(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import consilience as cs
-from consilience.structure.searches.climber import Climber
+from consilience.structure.searches import hill_climb
 
 STATES = {"a": ["no", "yes"], "b": ["no", "yes"], "c": ["no", "yes"]}
 
@@ -26,8 +26,8 @@ def _sources(n):
 
 def test_a_small_source_is_climbed_a_few_times_only(monkeypatch):
     begun = []
-    restart = Climber.restart
-    monkeypatch.setattr(Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng)))
+    walk = hill_climb._walk_away
+    monkeypatch.setattr(hill_climb, "_walk_away", lambda *given: (begun.append(1), walk(*given)))
     cs.fuse(_sources(20))
     assert len(begun) < 10 * 20
 

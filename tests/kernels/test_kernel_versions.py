@@ -19,7 +19,9 @@ def versions() -> dict[str, str | None]:
     for path in sorted(ROOM.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         has_kernels = any(
-            isinstance(node, ast.FunctionDef) and node.decorator_list for node in tree.body
+            isinstance(node, ast.FunctionDef)
+            and {"kernel", "inner"} & set(map(ast.unparse, node.decorator_list))
+            for node in tree.body
         )
         if has_kernels:
             found[path.name] = next(

@@ -97,11 +97,13 @@ def causation() -> cs.causal.Causation:
 
 
 @cache
-def panel() -> cs.dynamic.Panel:
+def panel(has_gap: bool = True) -> cs.dynamic.Panel:
+    marks = np.random.default_rng(1).normal(size=48)
+    marks[7] = np.nan if has_gap else 0.0
     columns = {
         "patient": np.repeat(["a", "b", "c", "d"], 12),
         ODD: np.tile(["<x>", "y", "y"], 16),
-        "mark": np.random.default_rng(1).normal(size=48).cumsum(),
+        "mark": marks,
     }
     return cs.dynamic.read_panel(columns, sequence="patient")
 
@@ -123,7 +125,7 @@ THINGS = {
     "Beliefs": lambda: in_time().smooth(panel()),
     "Forecast": lambda: in_time().forecast(panel(), steps=3),
     "Path": lambda: in_time().mpe(panel()),
-    "OrderChoice": lambda: cs.dynamic.choose_order(panel(), range(1, 3)),
+    "OrderChoice": lambda: cs.dynamic.choose_order(panel(has_gap=False), range(1, 3)),
     "VAR": lambda: cs.dynamic.to_var(
         cs.dynamic.from_var(["a<b>", "c"], [0.0, 1.0], [np.eye(2) / 2], np.eye(2))
     ),

@@ -97,7 +97,7 @@ def _by_column(texts: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in texts:
         column, marker = name_and_rest(f"--missing-in {text!r}", text, "=")
-        if not column:
+        if not column or "=" not in text:
             raise click.UsageError(f"--missing-in {text!r}: expected COL=TEXT, such as chol=0.")
         found.setdefault(column, []).append(marker)
     return found

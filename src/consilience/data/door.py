@@ -13,13 +13,15 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from consilience import _check
-from consilience.data.notes import GENERAL
-from consilience.data.parts import parts_of
-from consilience.data.read import read
+from consilience._lazy import later
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 
 __all__ = ["Frame", "Rows", "as_rows_of", "as_table"]
+
+_reading = later("consilience.data.read")
+_parts = later("consilience.data.parts")
+_notes = later("consilience.data.notes")
 
 
 class Frame(Protocol):
@@ -45,14 +47,14 @@ def as_table(rows: Rows) -> Table:
     """
     if isinstance(rows, Table):
         return rows
-    table = read(rows)
+    table = _reading.read(rows)
     discrete = [name for name, v in table.variables.items() if not v.is_continuous]
     continuous = [name for name in table.variables if name not in discrete]
     note = (
         f"The rows were read by the default rules of cs.read: discrete {_check.listed(discrete)}; "
         f"continuous {_check.listed(continuous)}."
     )
-    return replace(table, remarks={GENERAL: (note,), **table.remarks})
+    return replace(table, remarks={_notes.GENERAL: (note,), **table.remarks})
 
 
 def as_rows_of(variables: Mapping[str, Variable], source: str | None, rows: Rows) -> Table:
@@ -69,10 +71,10 @@ def as_rows_of(variables: Mapping[str, Variable], source: str | None, rows: Rows
     """
     if isinstance(rows, Table):
         return rows
-    parts = parts_of(rows, frozenset())
+    parts = _parts.parts_of(rows, frozenset())
     recorded = {name for part in parts for name in part.names}
     is_by_key = parts[0].source is not None
     named = source if source is not None and (is_by_key or source in recorded) else None
     chosen = {name: v for name, v in variables.items() if name in recorded and name != source}
     known = None if named is None else variables[named]
-    return read(rows, schema=Schema(chosen, known), source=named)
+    return _reading.read(rows, schema=Schema(chosen, known), source=named)

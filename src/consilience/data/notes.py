@@ -25,13 +25,14 @@ from dataclasses import replace
 import numpy as np
 
 from consilience import _check
+from consilience._lazy import later
 from consilience._typing import Bools, Codes, Column, Floats
-from consilience.data.coding import MOST_STATES
 from consilience.data.labels import is_plain_number, label
-from consilience.data.pieces import USUAL_MARKERS
 from consilience.data.table import Table
 
 __all__ = ["GENERAL", "columns_of_source", "noted", "notes_of"]
+
+_coding, _pieces = later("consilience.data.coding"), later("consilience.data.pieces")
 
 GENERAL = ""
 """Key of remarks that are about no single column."""
@@ -114,7 +115,9 @@ def _identifier_values(table: Table, name: str) -> int:
         is_many = variable.n_states >= NEARLY_ALL * len(known)
         n_values = len(np.unique(known)) if is_many else 0
         return n_values if n_values >= NEARLY_ALL * len(known) else 0
-    if len(known) <= MOST_STATES or np.any(np.floor(known[:_FEW_ROWS]) != known[:_FEW_ROWS]):
+    if len(known) <= _coding.MOST_STATES or np.any(
+        np.floor(known[:_FEW_ROWS]) != known[:_FEW_ROWS]
+    ):
         return 0
     is_counted = known.max() - known.min() < 2 * len(known)
     if not (is_counted or np.all(np.diff(known) > 0)):
@@ -130,7 +133,7 @@ def _stray_labels(table: Table, name: str) -> tuple[str, ...]:
     states = table.variables[name].discrete_states
     words = [state for state in states if not is_plain_number(state)]
     numbers = [float(state) for state in states if is_plain_number(state)]
-    is_continuous = len(set(numbers)) > MOST_STATES or any(x != int(x) for x in numbers)
+    is_continuous = len(set(numbers)) > _coding.MOST_STATES or any(x != int(x) for x in numbers)
     if len(numbers) > len(words) and is_continuous and len(words) <= _STRAY_LABELS:
         return tuple(words)
     usual = [word for word in words if word.lower() in MISSING_WORDS]
@@ -156,7 +159,7 @@ def _on_labels(table: Table, name: str, labels: Sequence[str]) -> str:
 def _missing_advice(table: Table, labels: Iterable[str]) -> str:
     """What to write if the labels mean missing values, without losing the usual markers."""
     is_any_missing = not all(_is_known(table, name).all() for name in table.variables)
-    markers = [*(USUAL_MARKERS if is_any_missing else ()), *labels]
+    markers = [*(_pieces.USUAL_MARKERS if is_any_missing else ()), *labels]
     return f"If that means a missing value, read with missing={_json(markers)}."
 
 

@@ -27,7 +27,7 @@ from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["Beliefs", "Entry", "JunctionTree", "compiled", "shape_of_tables", "tree_shape"]
 
-HELD = Held(cliques=2, messages=2)
+HELD = Held(cliques=2, messages=2, largest=1)
 """Potentials, and the tables of one propagation; its messages, up and down."""
 MOST_TREES, MOST_KEPT = 8, 1 << 30
 """Trees kept with a network, and bytes of them if they are several."""

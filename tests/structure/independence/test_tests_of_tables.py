@@ -132,7 +132,7 @@ def test_a_batch_gives_what_single_tests_give(monkeypatch):
     )
     asked = [("a", "b"), ("a", "c", ["b"]), ("d", "a", ["b", "c"]), ("e", "b", ["c"]), ("c", "b")]
     for size in (1 << 21, 20):
-        monkeypatch.setattr(asked_rows, "CELLS_A_REQUEST", size)
+        monkeypatch.setattr(asked_rows, "CELLS_PER_REQUEST", size)
         together = ind.tests(rows, asked, by=ind.GSquare())
         for one, (x, y, *z) in zip(together, asked, strict=True):
             alone = ind.test(rows, x, y, *z, by=ind.GSquare())

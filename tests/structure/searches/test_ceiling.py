@@ -8,7 +8,6 @@ import pytest
 import consilience as cs
 from consilience.structure.searches import hill_climb
 from consilience.structure.searches.ceiling import best_possible
-from consilience.structure.searches.climber import Climber
 
 
 def _table(p, n_rows=40, seed=1):
@@ -32,12 +31,12 @@ def test_no_restart_finds_more_than_the_best_of_all(monkeypatch, score, wanted):
 
 def test_a_climb_at_the_best_score_is_not_begun_anew(monkeypatch):
     begun = []
-    restart = Climber.restart
-    monkeypatch.setattr(Climber, "restart", lambda self, rng: (begun.append(1), restart(self, rng)))
-    with_end = cs.search(_table(5))
+    walk = hill_climb._walk_away
+    monkeypatch.setattr(hill_climb, "_walk_away", lambda *given: (begun.append(1), walk(*given)))
+    with_end = cs.search(_table(5), search=cs.HillClimb())
     assert len(begun) < 100
     monkeypatch.setattr(hill_climb, "best_possible", lambda task, scores: np.inf)
-    without = cs.search(_table(5))
+    without = cs.search(_table(5), search=cs.HillClimb())
     assert len(begun) >= 100
     assert with_end.dag == without.dag
 
