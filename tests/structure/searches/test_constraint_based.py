@@ -231,3 +231,69 @@ def test_knowledge_that_leaves_only_a_cycle_takes_the_weakest_edge_out():
     found = cs.search(any_rows("abc"), search=cs.PC(test=Oracle(dag)), forbid=forbid)
     assert len(found.dag.arcs) == 2
     assert "closes a cycle" in found.tests.conflicts[0].why
+
+
+def test_rows_with_gaps_are_tested_where_they_are_complete():
+    rows = cs.simulate.with_gaps(NET.sample(1500, seed=1), cs.simulate.MCAR(0.1), seed=1)
+    found = cs.search(rows, search=cs.PC())
+    assert all(one.n_rows < 1500 for one in (*found.tests.removed, *found.tests.kept))
+    one = found.tests.removed[0]
+    assert one.n_rows == ind.test(rows, one.x, one.y, one.given).n_rows
+    assert "each family was judged by the rows complete for it" in found.notes[0]
+
+
+def test_rows_with_gaps_can_be_completed_by_a_network():
+    rows = cs.simulate.with_gaps(NET.sample(400, seed=1), cs.simulate.MCAR(0.1), seed=1)
+    net = cs.fit(NET.dag, rows, cs.Dirichlet(ess=1))
+    found = cs.search(rows, search=cs.PC(test=ind.Completed(net)))
+    assert all(one.n_rows == pytest.approx(400) for one in found.tests.removed)
+
+
+def test_a_hybrid_joins_only_pairs_that_the_tests_leave():
+    rows = NET.sample(600, seed=3)
+    for restrict in (cs.PC(), searches.MMPC(), searches.IAMB()):
+        left = skeleton(cs.search(rows, search=restrict).cpdag)
+        for search in (cs.HillClimb(restarts=2), cs.Exact(), cs.GES()):
+            found = cs.search(rows, search=searches.Hybrid(restrict, search=search))
+            assert skeleton(found.dag) <= left
+            assert found.tests.n_tests > 0
+    both = searches.Hybrid(searches.MMPC(), cs.HillClimb())
+    assert cs.learn(rows, search=searches.MMHC()) == cs.learn(rows, search=both)
+
+
+def test_a_hybrid_of_wrong_parts_is_refused():
+    with pytest.raises(InputError, match="restrict must be a search by tests"):
+        searches.Hybrid(cs.GES(), cs.GES())
+    with pytest.raises(InputError, match="search must be a choice"):
+        searches.Hybrid(cs.PC(), "hc")
+
+
+@pytest.mark.data
+def test_learning_test_has_the_graph_that_bnlearn_finds(data_dir):
+    rows = cs.read(data_dir / "bnlearn" / "learning.test.csv")
+    known = cs.CPDAG([("A", "D"), ("C", "D"), ("B", "E"), ("F", "E")], [("A", "B")])
+    for choice in CHOICES:
+        assert cs.search(rows, search=choice(test=ind.GSquare(alpha=0.05))).cpdag == known
+
+
+@pytest.mark.data
+def test_gaussian_test_has_the_class_of_its_graph(data_dir):
+    rows = cs.read(data_dir / "bnlearn" / "gaussian.test.csv.gz")
+    truth = cs.DAG.parse("[A][B][E][G][C|A:B][D|B][F|A:D:E:G]")
+    found = cs.search(rows, search=cs.PC(test=ind.ExactT()))
+    assert found.cpdag == cs.CPDAG.of(truth)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("rule", RULES)
+def test_clgaussian_test_has_its_skeleton_and_the_rules_differ_at_one_triple(data_dir, rule):
+    rows = cs.read(data_dir / "bnlearn" / "clgaussian.test.csv.gz")
+    truth = cs.DAG.parse("[A][B][C][H][D|A:H][F|B:C][E|B:D][G|A:D:E:F]")
+    found = cs.search(rows, search=cs.PC(test=ind.LikelihoodRatio(), orientation=rule))
+    assert skeleton(found.cpdag) == skeleton(truth)
+    assert found.dag == truth
+    of_h = {(one.x, one.y): one for one in found.tests.removed}["E", "H"]
+    assert (of_h.given, round(of_h.p_value, 2)) == ((), 0.20)
+    is_conflict = ("D", "E") in {one.edge for one in found.tests.conflicts}
+    assert is_conflict == (rule == "standard")
+    assert (("E", "D", "H") in found.tests.ambiguous) == (rule != "majority")
