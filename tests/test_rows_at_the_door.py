@@ -59,6 +59,8 @@ Verb = Callable[[Any], Any]
 VERBS: dict[str, Verb] = {
     "learn": lambda rows: cs.learn(rows).arcs,
     "search": lambda rows: cs.search(rows).score,
+    "test": lambda rows: cs.independence.test(rows, "ill", "fever").p_value,
+    "tests": lambda rows: cs.independence.tests(rows, [("ill", "fever")])[0].p_value,
     "score": lambda rows: cs.score(DAG, rows, cs.BIC()),
     "node_scores": lambda rows: cs.node_scores(DAG, rows, cs.BIC()),
     "count": lambda rows: cs.count(rows, cs.Family("ill"))[0].n_complete.tolist(),
@@ -146,7 +148,7 @@ OTHERS: dict[str, tuple[Verb, dict[str, list]]] = {
 }
 
 TABLES_ONLY = {
-    *("multinets", "by_source", "test", "tests", "usual_test", "tree_notes"),
+    *("multinets", "by_source", "usual_test", "tree_notes"),
     *("write_csv", "write_rows"),
 }
 """Functions that are tried elsewhere, or that take a table as it is."""

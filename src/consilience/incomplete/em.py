@@ -32,7 +32,7 @@ from consilience.graph.dag import DAG
 from consilience.incomplete.ascent import Climber
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb
-from consilience.incomplete.em_record import on_falls, told_of, with_rounds
+from consilience.incomplete.em_record import on_falls, report_of, with_rounds
 from consilience.incomplete.first_tables import (
     check_start,
     like,
@@ -300,7 +300,7 @@ class _Run:
         return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
 
     def _report(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> GapReport:
-        told = told_of(self.choice, best, n_starts, self.seen, hidden=self.hidden)
+        told = report_of(self.choice, best, n_starts, self.seen, hidden=self.hidden)
         more = on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
         return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))
 

@@ -11,10 +11,10 @@ from consilience.incomplete.restarts import note_on_hidden
 from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.statistics.moments import Moments
 
-__all__ = ["on_falls", "told_of", "with_rounds"]
+__all__ = ["on_falls", "report_of", "with_rounds"]
 
 
-def told_of(
+def report_of(
     choice: How, best: Climb, n_starts: int, seen: Statistics, *, hidden: tuple[str, ...]
 ) -> GapReport:
     """What the record says: how the gaps were filled, on which condition, and how it ended."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from consilience import _check
-from consilience.data.table import Table
+from consilience.data.door import Rows
 from consilience.errors import InputError
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
@@ -23,7 +23,7 @@ __all__ = ["test", "tests"]
 
 
 def test(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     x: str,
     y: str,
     given: Iterable[str] = (),
@@ -66,7 +66,7 @@ def test(
 
 
 def tests(
-    rows: Table | Engine,
+    rows: Rows | Engine,
     statements: Iterable[Sequence[Any]],
     *,
     by: IndependenceTest | None = None,
