@@ -26,6 +26,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+suppress_warnings = ["ref.python"]  # attributes of the same name, such as arcs, are no links
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -78,4 +79,5 @@ def entry(name: str) -> str:
         found = getattr(found, part)
     if inspect.isclass(found):
         return f".. autoclass:: consilience.{name}\n   :members:\n\n"
-    return f".. autofunction:: consilience.{name}\n\n"
+    kind = "autofunction" if callable(found) else "autodata"
+    return f".. {kind}:: consilience.{name}\n\n"

@@ -41,7 +41,7 @@ N_CLASSES = 4  # class shares by source are shown up to this many classes
 
 @dataclass(frozen=True, slots=True)
 class SourceStory:
-    r"""One source: its rows, how far it was let go its own way, and its shares of the classes.
+    r"""One source: its rows, how closely it was tied to the others, and its shares of the classes.
 
     Parameters
     ----------

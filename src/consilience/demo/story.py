@@ -36,7 +36,7 @@ WAYS: dict[str, Estimator] = {
 N_FOLDS = 5
 
 STRONG = 3.0
-"""Nats of evidence that are worth a word: odds of 20 to 1."""
+"""Nats of evidence that are worth mentioning: odds of 20 to 1."""
 
 
 def tell(console: Console, *, svg_path: Path | None = None) -> None:

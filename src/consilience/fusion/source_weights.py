@@ -113,7 +113,7 @@ class StrengthWeights:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutWeights:
-    """A source counts as much as its network foretells the rows of the others; see above."""
+    """A source counts as much as its network predicts the rows of the others; see above."""
 
     by_strength: ClassVar[bool] = False
 
