@@ -35,6 +35,9 @@ def table(n_sources: int = 1) -> cs.Table:
     return cs.read({"town": town, **rows}, source="town")
 
 
+SWEEP = cs.searches.Sweep(max_parents=1)
+
+
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     path = tmp_path / "rows.csv"
@@ -86,9 +89,14 @@ def test_every_score_judges_the_graph_that_the_library_finds(rows, name):
     assert {("rain", "wet"), ("hose", "wet")} <= arcs(text) | {arc[::-1] for arc in arcs(text)}
 
 
-def test_hill_climbing_is_that_of_the_library(rows):
-    told = passed("learn", rows, "--structure", "hc")
-    result = cs.search(cs.read(rows), search=cs.HillClimb())
+@pytest.mark.parametrize(
+    ("options", "search"),
+    [([], None), (["--structure", "hc"], cs.HillClimb()), (["--max-parents", 1], SWEEP)],
+)
+def test_the_search_is_that_of_the_library(rows, options, search):
+    told = passed("learn", rows, *options)
+    result = cs.search(cs.read(rows), search=search)
+    assert f"search      {result.searched_by[:12]}" in told
     assert arcs(told) == set(result.dag.arcs)
     assert f"score       {result.score:,.4f} by BIC()" in told
     assert f"families    {result.n_scored:,} scored" in told
