@@ -16,6 +16,7 @@ import numpy.typing as npt
 from consilience._typing import Integers
 from consilience.kernels.climbing import ADD, DELETE, NONE, REVERSE, best_move, make_move, shake
 from consilience.structure.searches.class_masks import bits
+from consilience.structure.searches.judge import mask_of
 from consilience.structure.searches.local import LocalScores
 from consilience.structure.searches.starts import start_of
 from consilience.structure.searches.task import Step, Task
@@ -98,7 +99,8 @@ class Climber:
             self._task.clock.tell(None, lambda: f"score {self._local.sum():.2f}")
             now += 1
             is_at_loss = since_best > 0
-            if self._make_move(now, -np.inf if is_at_loss else self.tie) == NONE:
+            least = -np.inf if is_at_loss else self.tie
+            if self._make_move(now, least, None if tabu else np.inf) == NONE:
                 self._keep_if_better()
                 if is_at_loss or tabu == 0:
                     break
@@ -137,30 +139,38 @@ class Climber:
     def turn(self, i: int, j: int) -> bool:
         """Turn the arc i -> j, and delete the last arcs of all other paths from i to j.
 
-        Returns whether it may be turned; then :meth:`settle` ends it.
+        Parents that i is better without, now that j is one, are taken from it. Returns whether the
+        arc may be turned; then :meth:`settle` ends it.
         """
+        families = self.turned(i, j)
+        for child, mask in families.items():
+            self._make([(DELETE, k, child) for k in bits(self._mask(child) & ~mask)])
+        if families:
+            self._make([(ADD, j, i)])
+        return bool(families)
+
+    def turned(self, i: int, j: int) -> dict[int, int]:
+        """The parents of both ends of an arc i -> j after its turn; none if it may not turn."""
         parents = self._parents[j, : self._n_parents[j]]
         last = [k for k in parents.tolist() if k == i or self._above[k, i]]
         is_full = self._n_parents[i] >= self._most
         if not self._allowed[j, i] or is_full or self._required[last, j].any():
-            return False
-        self._make([*((DELETE, k, j) for k in last), (ADD, j, i)])
-        self._trim(i, j)
-        return True
+            return {}
+        kept = self._mask(j) & ~mask_of(last)
+        return {j: kept, i: self._trimmed(i, self._mask(i) | 1 << j, j)}
 
-    def _trim(self, child: int, new: int) -> None:
-        """Take the parents from a node, but for the new one, that it is better without.
+    def _trimmed(self, child: int, mask: int, new: int) -> int:
+        """The parents of a node, but for the new one, that it is not better without.
 
         What remains is small, so that few large tables of its neighbors have to be counted.
         """
         while True:
-            mask = self._mask(child)
             others = [k for k in bits(mask) if k != new and not self._required[k, child]]
             values = self._scores.several(child, [mask, *(mask & ~(1 << k) for k in others)])
             best = int(values[1:].argmax()) if others else 0
             if not others or values[1 + best] < values[0] - self.tie:
-                return
-            self._make([(DELETE, others[best], child)])
+                return mask
+            mask &= ~(1 << others[best])
 
     def settle(self) -> bool:
         """Find the gains anew after a walk or the like; without a score go back, return False."""
@@ -246,9 +256,9 @@ class Climber:
             mask |= 1 << i
         return mask
 
-    def is_at_best(self) -> bool:
-        """Whether the graph is as good as the best one."""
-        return float(self._local.sum()) >= self.best_score - self.tie
+    def here(self) -> bytes:
+        """What tells the graph from others."""
+        return self.arcs.tobytes()
 
     def _is_best(self) -> bool:
         return float(self._local.sum()) > self.best_score + self.tie

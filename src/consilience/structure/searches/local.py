@@ -111,8 +111,8 @@ class LocalScores:
         new = [key for key in dict.fromkeys(keys) if not self._is_known(key)]
         self._known.update(self._judges.several(new))
 
-    def narrow(self) -> None:
-        """Look from now on only at candidates that gained something at some family so far.
+    def narrow(self, is_near: Bools) -> None:
+        """Look from now on only at candidates that are near and gained something somewhere so far.
 
         Others have minus infinity in :meth:`toggled` and are not counted, until :meth:`widen`.
         """
@@ -120,7 +120,7 @@ class LocalScores:
         for (child, _), values in self._neighbors.items():
             gained[child] |= values > values[child]
         self._narrow = set()
-        self._choose((gained | gained.T).T & self.allowed)
+        self._choose((gained | gained.T).T & self.allowed & is_near)
 
     def widen(self) -> None:
         """Look at all candidates again."""

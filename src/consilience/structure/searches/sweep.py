@@ -10,9 +10,9 @@ make up for it, and each of them alone is right. Two ways lead out of nearly all
 
 Each node and each arc is tried in turn; what is better is kept. A node or an arc that was tried in
 vain is tried again only after something has changed at it or next to it. The sweeps end when there
-is nothing left to try. Parents that gained nothing for a child in the search before are not looked
-at; at the end they are, once more. Most families that the sweeps meet were scored before, so they
-cost about as much as that search.
+is nothing left to try. Parents that are not near a child in the graph, or gained nothing for it in
+the search before, are not looked at; at the end they are, once more. Most families that the sweeps
+meet were scored before, so they cost about as much as that search.
 
 References
 ----------
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from consilience import _check
+from consilience._typing import Bools
 from consilience.structure.searches.class_masks import bits, class_of
 from consilience.structure.searches.climber import Climber
 from consilience.structure.searches.ges import ClassClimber, can_take, climb_classes
@@ -38,8 +39,11 @@ from consilience.structure.searches.task import SearchResult, Step, Task
 
 __all__ = ["Sweep"]
 
-TABU = 10
-"""Moves at a loss, without finding anything, after which a climb ends."""
+STEPS = 2
+"""Only nodes that so many arcs or fewer join are looked at as parents while sweeping."""
+
+TABU, TABU_SWEEPING = 10, 5
+"""Moves at a loss, without finding anything, after which a climb ends; after an arc was turned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Sweep:
         """Sweep until nothing is left to try; whether it came to that."""
         sweeps = _Sweeps(task, scores, climber)
         most = scores.n_scored * (1 + self.effort)
-        scores.narrow()
+        scores.narrow(_within(climber.best, STEPS))
         before = -np.inf
         while climber.best_score > before + climber.tie and not task.clock.is_over():
             before = climber.best_score
@@ -128,6 +132,7 @@ class _Sweeps:
         self._is_free = task.is_equivalent and task.constraints.is_free
         self._nodes: set[int] = set()
         self._arcs: set[tuple[int, int]] = set()
+        self._met = {climber.here()}  # optima from which the tabu list has led nowhere
 
     def nodes(self, may_go_on: Callable[[], bool]) -> int:
         """Take out each node that was not tried; return how many."""
@@ -147,6 +152,9 @@ class _Sweeps:
     def arcs(self, may_go_on: Callable[[], bool]) -> int:
         """Turn each arc that was not tried; return how many."""
         n_tried = 0
+        self._climber.restore()
+        new = [arc for arc in self._all_arcs() if arc not in self._arcs and self._climber.arcs[arc]]
+        self._scores.prepare(key for arc in new for key in self._climber.turned(*arc).items())
         for i, j in self._all_arcs():
             if (i, j) in self._arcs or not may_go_on() or self._task.clock.is_over():
                 continue
@@ -179,12 +187,25 @@ class _Sweeps:
         else:
             climber.climb_around(*around)
             climber.climb(0)
-            if not climber.is_at_best():  # from there the tabu list has led nowhere before
-                climber.climb(TABU)
+            if (met := climber.here()) not in self._met:
+                self._met.add(met)
+                climber.climb(TABU_SWEEPING)
         if climber.best_score > score + climber.tie:
             near = _near(before, climber.best)
             self._nodes -= near
             self._arcs = {(i, j) for i, j in self._arcs if i not in near and j not in near}
+
+
+def _within(graph: list[int], n_steps: int) -> Bools:
+    """Which nodes are joined by so many arcs or fewer, whatever their directions."""
+    joined = np.eye(len(graph), dtype=bool)
+    for j, parents in enumerate(graph):
+        near = list(bits(parents))
+        joined[near, j] = joined[j, near] = True
+    reached = joined
+    for _ in range(n_steps - 1):
+        reached = np.stack([joined[row].any(axis=0) for row in reached])
+    return reached
 
 
 def _near(before: list[int], after: list[int]) -> set[int]:
