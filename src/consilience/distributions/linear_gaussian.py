@@ -136,8 +136,11 @@ class LinearGaussian:
         values
             The continuous parents, shape (rows, continuous parents).
         """
+        intercept = self.intercept.ravel()[states]
+        if not self.continuous:
+            return np.asarray(intercept)
         slopes = self.coefficients.reshape(self.intercept.size, -1)[states]
-        return np.asarray(self.intercept.ravel()[states] + (slopes * values).sum(axis=1))
+        return np.asarray(intercept + (slopes * values).sum(axis=1))
 
     def log_densities(self, states: Integers, values: Floats, child: Floats) -> Floats:
         """Log density of the child in each row; where the sd is zero, of a point mass.
@@ -145,19 +148,17 @@ class LinearGaussian:
         A value that is the one determined, but for rounding, has the log probability 0, any other
         one minus infinity. ``states`` and ``values`` are those of :meth:`means`.
         """
-        mean, sd = self.means(states, values), self.sd.ravel()[states]
-        away = child - mean
-        is_spread = sd > 0
-        safe = np.where(is_spread, sd, 1.0)
+        away = child - self.means(states, values)
+        safe = np.where(self.sd > 0, self.sd, 1.0).ravel()
         with np.errstate(over="ignore"):  # a value too far out for a float is impossible
-            log = -0.5 * (away / safe) ** 2 - np.log(safe) - LOG_ROOT_2PI
-        if is_spread.all():
+            log = -0.5 * (away / safe[states]) ** 2 - (np.log(safe) + LOG_ROOT_2PI)[states]
+        if self.sd.all():
             return np.asarray(log)
         slopes = self.coefficients.reshape(self.intercept.size, -1)[states]
         size = np.abs(child) + np.abs(self.intercept.ravel()[states])
         size = size + np.abs(slopes * values).sum(axis=1)
         matched = np.where(np.abs(away) <= MATCHES * size, 0.0, -np.inf)
-        return np.where(is_spread, log, matched)
+        return np.where(self.sd.ravel()[states] > 0, log, matched)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)

@@ -321,13 +321,14 @@ def _pooled(
             log_scale[one.rows] += one.log
     likelihoods, is_cut = {}, np.zeros(n_rows, bool)
     for scope, log in logs.items():
-        flat = log.reshape(n_rows, -1)
-        largest = flat.max(axis=1)
+        flat = np.ascontiguousarray(log.reshape(n_rows, -1).T)  # the rows innermost
+        largest = flat.max(axis=0)
         log_scale += largest
-        flat -= np.where(largest > -np.inf, largest, 0.0)[:, None]
-        is_cut |= ((flat < LOWEST) & (flat > -np.inf)).any(axis=1)
-        flat[flat < LOWEST] = -np.inf
-        likelihoods[scope] = np.ascontiguousarray(np.exp(flat).T).reshape(*sizes[scope], n_rows)
+        flat -= np.where(largest > -np.inf, largest, 0.0)
+        if (is_low := flat < LOWEST).any():
+            is_cut |= (is_low & (flat > -np.inf)).any(axis=0)
+            flat[is_low] = -np.inf
+        likelihoods[scope] = np.exp(flat, out=flat).reshape(*sizes[scope], n_rows)
     return RowSets(likelihoods, log_scale, needs_logs, is_open, is_cut, asked)
 
 
