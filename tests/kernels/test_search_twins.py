@@ -68,7 +68,7 @@ def test_a_step_makes_the_first_of_the_best_legal_moves(seed):
     move, above = np.zeros(3, np.int64), paths(arcs).T.copy()
     graph = (arcs, parents, n_parents, above)
     state = (*graph, gains, gains.max(axis=1), blocked)
-    gain = climbing.best_move(*state, now, least, aspiration, tie, move)
+    gain = climbing.best_move(*state, np.arange(N), now, least, aspiration, tie, move)
     if move[0] != climbing.NONE:
         climbing.make_move(*graph, np.empty((2, N), np.int64), *move.tolist())
     assert gain == pytest.approx(twin[0])

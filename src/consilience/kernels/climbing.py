@@ -35,30 +35,33 @@ def best_move(
     gains: Floats,
     largest: Floats,
     blocked_until: Integers,
+    children: Integers,
     now: int,
     least: float,
     aspiration: float,
     tie: float,
     move: Integers,
 ) -> float:
-    """Find the best legal move whose gain is above ``least``; return its gain.
+    """Find the best legal move at the children whose gain is above ``least``; return its gain.
 
-    ``move`` becomes (kind, from, to), with kind ``NONE`` if there is none. ``largest[j]`` is
-    the largest of ``gains[j]``. A pair of nodes that is blocked until after ``now`` is left alone
-    unless the gain exceeds ``aspiration``. A deletion may lose up to ``tie``, so that arcs that
-    gain nothing go. Of moves whose gains differ by at most ``tie`` the first is taken: additions
-    and deletions by child, then parent; then reversals in the same order.
+    ``move`` becomes (kind, from, to), with kind ``NONE`` if there is none; the children are in
+    increasing order. ``largest[j]`` is the largest of ``gains[j]``. A pair of nodes that is blocked
+    until after ``now`` is left alone unless the gain exceeds ``aspiration``. A deletion may lose up
+    to ``tie``, so that arcs that gain nothing go. Of moves whose gains differ by at most ``tie``
+    the first is taken: additions and deletions by child, then parent; then reversals in the same
+    order.
     """
-    p = len(n_parents)
     best = least
     bonus = 2.0 * tie
     slack = 0.0  # the first move found needs to exceed ``least`` only
     move[0] = NONE
-    for j in range(p):
+    for j in children:
         if largest[j] + bonus <= best + slack:
             continue
-        for i in range(p):
+        for i in range(len(n_parents)):
             gain = gains[j, i]
+            if gain + bonus <= best + slack:  # arcs lie far apart in memory: look at few of them
+                continue
             if arcs[i, j]:
                 gain += bonus
             if gain <= best + slack or i == j:
@@ -72,7 +75,7 @@ def best_move(
             move[0] = DELETE if arcs[i, j] else ADD
             move[1] = i
             move[2] = j
-    for j in range(p):
+    for j in children:
         for k in range(n_parents[j]):
             i = parents[j, k]
             gain = gains[j, i] + gains[i, j]

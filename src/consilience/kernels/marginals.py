@@ -163,8 +163,9 @@ def _descend(
         state[i] = number[np.uint64(state[i])]
     cells = depths[depth + 1, STATES] * n_classes
     if cells > len(number):
-        example[:n] = examples[depth, :n]
-        count[:n] = counts[depth, :n]
+        for i in range(n):  # a copy of slices would bring numba's text for unequal shapes with it
+            example[i] = examples[depth, i]
+            count[i] = counts[depth, i]
         depths[depth + 1, ROWS] = n
         return
     number[:cells] = -1

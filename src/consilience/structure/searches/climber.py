@@ -62,6 +62,7 @@ class Climber:
         self._largest = np.zeros(p)
         self._local = np.zeros(p)
         self._blocked = np.zeros((p, p), np.int64)
+        self._children = np.arange(p)
         self._move = np.zeros(3, np.int64)
         self._changed = np.zeros(p, np.uint8)
         self._kept: tuple[npt.NDArray[Any], ...] = ()
@@ -89,6 +90,10 @@ class Climber:
             self._scores.total(parents)  # raises the refusal of the family that has no score
         self.tie = TIE * max(1.0, float(np.abs(self._local).max(initial=0.0)))
         self._keep_if_better()
+
+    def look_at(self, children: Integers | None) -> None:
+        """Climb from now on by moves at some nodes only, in increasing order; at all if None."""
+        self._children = np.arange(len(self.best)) if children is None else children
 
     def climb(self, tabu: int) -> None:
         """Move until nothing gains, then with a tabu list until it has found nothing for long."""
@@ -223,6 +228,7 @@ class Climber:
             self._gains,
             self._largest,
             self._blocked,
+            self._children,
             now,
             least,
             aspiration,
@@ -292,10 +298,16 @@ class Climber:
 
 
 def _ancestors(arcs: _Bytes) -> _Bytes:
-    """Which node a path leads to, and from which, by squaring until nothing is added."""
-    above = arcs.T.astype(np.float32)
-    while True:
-        longer = ((above + above @ above) > 0).astype(np.float32)
-        if np.array_equal(longer, above):
-            return above.astype(np.uint8)
-        above = longer
+    """Which node a path leads to, and from which, node by node from the first on."""
+    above = np.zeros_like(arcs)
+    parents = [np.flatnonzero(column) for column in arcs.T]
+    n_left = np.array([len(some) for some in parents])
+    ready = np.flatnonzero(n_left == 0).tolist()
+    while ready:
+        node = ready.pop()
+        above[node] = above[parents[node]].any(axis=0)
+        above[node, parents[node]] = 1
+        children = np.flatnonzero(arcs[node])
+        n_left[children] -= 1
+        ready += children[n_left[children] == 0].tolist()
+    return above

@@ -103,9 +103,10 @@ class Sweep:
 
     def _sweep(self, task: Task, scores: LocalScores, climber: Climber, trace: list[Step]) -> bool:
         """Sweep until nothing is left to try; whether it came to that."""
-        sweeps = _Sweeps(task, scores, climber)
+        is_near = _within(climber.best, STEPS)
+        sweeps = _Sweeps(task, scores, climber, is_near)
         most = scores.n_scored * (1 + self.effort)
-        scores.narrow(_within(climber.best, STEPS))
+        scores.narrow(is_near)
         before = -np.inf
         while climber.best_score > before + climber.tie and not task.clock.is_over():
             before = climber.best_score
@@ -116,6 +117,7 @@ class Sweep:
             if scores.n_scored >= most:
                 break
         scores.widen()
+        climber.look_at(None)
         climber.look_again()
         climber.climb(0)
         trace.append(climber.reached("all candidates looked at"))
@@ -125,7 +127,8 @@ class Sweep:
 class _Sweeps:
     """What was tried in vain since something changed nearby."""
 
-    def __init__(self, task: Task, scores: LocalScores, climber: Climber) -> None:
+    def __init__(self, task: Task, scores: LocalScores, climber: Climber, is_near: Bools) -> None:
+        self._is_near = is_near
         self._task = task
         self._scores = scores
         self._climber = climber
@@ -146,6 +149,7 @@ class _Sweeps:
             self._nodes.add(node)
             self._climber.restore()
             self._climber.take_out([node])
+            self._climber.look_at(np.flatnonzero(self._is_near[node]))
             self._climb(None)
         return n_tried
 
@@ -162,6 +166,7 @@ class _Sweeps:
             self._climber.restore()
             if self._climber.arcs[i, j] and self._climber.turn(i, j):
                 n_tried += 1
+                self._climber.look_at(np.flatnonzero(self._is_near[i] | self._is_near[j]))
                 self._climb((i, j))
         return n_tried
 
