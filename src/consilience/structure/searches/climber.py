@@ -97,8 +97,7 @@ class Climber:
 
     def climb(self, tabu: int) -> None:
         """Move until nothing gains, then with a tabu list until it has found nothing for long."""
-        if tabu:
-            self._blocked[:] = 0
+        blocked: list[tuple[int, int]] = []
         now, since_best = 0, 0
         while not self._task.clock.is_over():
             self._task.clock.tell(None, lambda: f"score {self._local.sum():.2f}")
@@ -112,12 +111,15 @@ class Climber:
                 since_best = 1  # from an optimum on losses are accepted
                 continue
             if tabu:
-                _, i, j = self._move
+                _, i, j = self._move.tolist()
                 self._blocked[i, j] = self._blocked[j, i] = now + tabu + 1
+                blocked += [(i, j), (j, i)]
             if is_at_loss:
                 since_best = 0 if self._is_best() else since_best + 1
                 if since_best > tabu:
                     break
+        for pair in blocked:
+            self._blocked[pair] = 0
         self._keep_if_better()
 
     def climb_around(self, i: int, j: int) -> None:
@@ -262,9 +264,10 @@ class Climber:
             mask |= 1 << i
         return mask
 
-    def here(self) -> bytes:
-        """What tells the graph from others."""
-        return self.arcs.tobytes()
+    def here(self) -> tuple[float, frozenset[tuple[int, int]]]:
+        """What tells the graph from others: the best score so far, and where it differs from it."""
+        masks = [(child, self._mask(child)) for child in self._moved]
+        return self.best_score, frozenset(one for one in masks if self.best[one[0]] != one[1])
 
     def _is_best(self) -> bool:
         return float(self._local.sum()) > self.best_score + self.tie
