@@ -148,13 +148,21 @@ class Frontier:
         return messages, log
 
     def infer(
-        self, numbers: Floats, *, is_filter: bool = False, wants_margins: bool = True
+        self,
+        numbers: Floats,
+        *,
+        is_filter: bool = False,
+        wants_margins: bool = True,
+        wants_counts: bool = True,
     ) -> Messages:
-        """Log-likelihoods, expected counts (weighted) and posteriors of the open variables."""
+        """Log-likelihoods, expected counts (weighted) and posteriors of the open variables.
+
+        What is not wanted is empty.
+        """
         messages, log = self.forward(numbers)
         n_rows = self.evidence.n_rows
         margins = np.zeros((n_rows, int(self._offsets[-1]) if wants_margins else 0))
-        counts = np.zeros(len(numbers))
+        counts = np.zeros(len(numbers) if wants_counts else 0)
         pass_back(
             self.joins,
             numbers,

@@ -210,7 +210,8 @@ class Timeline:
         probabilities: dict[str, Floats] = {}
         counts = np.zeros(self._n_numbers)
         if self._open:
-            found = self.frontier.infer(numbers, is_filter=is_filter)
+            wants_counts = bool(self._factors)
+            found = self.frontier.infer(numbers, is_filter=is_filter, wants_counts=wants_counts)
             log = log + found.log_likelihood
             probabilities, counts = found.margins, found.counts
         mean, sd, mixtures = self._believed_values(families, counts)
@@ -315,10 +316,8 @@ class Timeline:
             for family in kind:
                 in_kind.setdefault(family.key, []).append(k)
                 families[family.key] = family
-        return {
-            key: (families[key], np.flatnonzero(np.isin(steps, chosen)))
-            for key, chosen in in_kind.items()
-        }
+        has_family = {key: np.isin(np.arange(len(kinds)), some) for key, some in in_kind.items()}
+        return {key: (families[key], np.flatnonzero(has[steps])) for key, has in has_family.items()}
 
     def _row_factors(
         self, kinds: Sequence[Sequence[SliceFamily]], place: int

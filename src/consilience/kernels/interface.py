@@ -19,7 +19,7 @@ step, :math:`w_t(j) = B_t(j)\, b_t(j)\, c_t` and
 .. math:: a_t(j) = c_t B_t(j) \sum_i a_{t-1}(i) A_{ij}, \qquad b_{t-1}(i) = \sum_j A_{ij} w_t(j),
 
 the sums :math:`W_{ij} = \sum_t a_{t-1}(i)\, w_t(j)` are multiplied by :math:`A_{ij}` once, at the
-end.
+end. Places are cast to unsigned words, which spares the test for negative ones.
 
 References
 ----------
@@ -92,13 +92,10 @@ def _join(
     for k in range(joins.size_out[q]):
         work[to + k] = 0.0
     i, o, f, state = joins.i, joins.o, joins.f, joins.state
-    if known < 0:
-        for c in range(joins.first[q], joins.first[q + 1]):
-            work[to + o[c]] += work[at + i[c]] * numbers[start + f[c]]
-    else:
-        for c in range(joins.first[q], joins.first[q + 1]):
-            if state[c] == known:
-                work[to + o[c]] += work[at + i[c]] * numbers[start + f[c]]
+    for c in range(np.uint64(joins.first[q]), np.uint64(joins.first[q + 1])):
+        if known < 0 or state[c] == known:
+            carried = work[np.uint64(at + i[c])] * numbers[np.uint64(start + f[c])]
+            work[np.uint64(to + o[c])] += carried
     total = 0.0
     for k in range(joins.size_out[q]):
         total += work[to + k]
@@ -167,7 +164,8 @@ def pass_back(
     back: Floats,
 ) -> None:
     """Add posteriors of all families to ``counts``, laid out as the numbers, and of all open
-    variables to ``margins`` (rows, their states from ``offsets`` on; no columns: not wanted).
+    variables to ``margins`` (rows, their states from ``offsets`` on). What has no cells or no
+    columns is not wanted.
 
     A filter forgets at every row what later rows say. ``weights`` are those of the sequences.
     """
@@ -207,15 +205,17 @@ def pass_back(
                 for k in range(joins.size_out[q]):
                     back[to + k] *= scale
                 wanted = child >= 0 and margins.shape[1] > 0
-                for c in range(joins.first[q], joins.first[q + 1]):
+                offset = offsets[child] if wanted else 0
+                for c in range(np.uint64(joins.first[q]), np.uint64(joins.first[q + 1])):
                     if known < 0 or joins.state[c] == known:
-                        cell, place = start + joins.f[c], at + joins.i[c]
-                        carried = numbers[cell] * back[to + joins.o[c]]
+                        cell, place = np.uint64(start + joins.f[c]), np.uint64(at + joins.i[c])
+                        carried = numbers[cell] * back[np.uint64(to + joins.o[c])]
                         back[place] += carried
-                        posterior = carried * work[place]
-                        counts[cell] += weight * posterior
+                        if len(counts):
+                            counts[cell] += weight * carried * work[place]
                         if wanted:
-                            margins[row, offsets[child] + joins.state[c]] += posterior
+                            state = np.uint64(offset + joins.state[c])
+                            margins[row, state] += carried * work[place]
 
 
 @kernel
