@@ -53,6 +53,14 @@ class SequenceEvidence:
         """How many rows of its sequence stand before each row."""
         return steps_of(self.first)
 
+    def rows_of_slices(self, order: int) -> list[Integers]:
+        """The rows that are slice 0, 1, ... of a sequence, and last those of all later slices."""
+        lengths, is_later = np.diff(self.first), np.ones(self.n_rows, bool)
+        found = [self.first[:-1][lengths > k] + k for k in range(order)]
+        for rows in found:
+            is_later[rows] = False
+        return [*found, np.flatnonzero(is_later)]
+
     @property
     def row_sources(self) -> Integers:
         """The source of each row."""

@@ -347,9 +347,10 @@ class Frontier:
         """Where the numbers of each join start, for each row: shape (rows, joins of a slice)."""
         width = max([len(one.joins) for one in self._programs], default=0)
         base = np.zeros((self.evidence.n_rows, max(width, 1)), np.int64)
-        kinds = np.minimum(self.evidence.steps, self._order)
-        for k, one in enumerate(self._programs):
-            rows = np.flatnonzero(kinds == k)
+        if not width:
+            return base
+        slices = self.evidence.rows_of_slices(self._order)
+        for rows, one in zip(slices, self._programs, strict=True):
             for q, join in enumerate(one.joins):
                 base[rows, q] = self.base_of(join.family, rows)
         return base

@@ -1,8 +1,8 @@
 """The linear Gaussian part of a network in time, prepared once for one panel and any numbers.
 
-It has the continuous nodes that are missing somewhere, and those with such a parent. Their discrete
-parents are known in every row; a family that has an open discrete parent as well is *mixed*, and
-refused before this stage unless it is a likelihood of what is known. The loops are in
+It has the continuous nodes that are hidden or missing somewhere, and those with such a parent.
+Their discrete parents are known in every row; a family that has an open discrete parent as well is
+*mixed*, and refused before this stage unless it is a likelihood of what is known. The loops are in
 ``kernels/kalman.py``.
 """
 
@@ -21,7 +21,7 @@ from consilience.dynamic.frontier import given_offset
 from consilience.dynamic.moments_in_time import Sums
 from consilience.dynamic.slices import SliceFamily, TimedNode
 from consilience.errors import ModelError
-from consilience.kernels.kalman import Additions, RowNumbers, filter_rows, smooth_rows
+from consilience.kernels.kalman import RowValues, Slices, Triangles, filter_rows, smooth_rows
 
 __all__ = ["Gaussians", "LinearPart", "continuous_columns"]
 
@@ -36,14 +36,37 @@ class Gaussians(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A node that a slice adds: its family, or None for a value that is only given."""
+    """A node that a slice adds: its family, or None for a value that is only given.
+
+    ``columns`` has the place of each column of the family, or -1 - c for the given column c.
+    """
 
     child: str
     family: SliceFamily | None
-    size: int
-    parents: tuple[int, ...]
-    kept: tuple[int, ...]
     columns: tuple[int, ...]
+
+
+class _Kind(NamedTuple):
+    """A kind of slice: how many variables come in, the nodes that it adds, the places it keeps."""
+
+    n_before: int
+    nodes: tuple[_Node, ...]
+    kept: tuple[int, ...]
+    given: tuple[TimedNode, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of places."""
+        return self.n_before + len(self.nodes)
+
+
+class _Filtered(NamedTuple):
+    """Means of all places of all rows, the triangles, which each row has, and log densities."""
+
+    joint: Floats
+    triangles: Triangles
+    which: Integers
+    log: Floats
 
 
 def continuous_columns(family: SliceFamily) -> tuple[TimedNode, ...]:
@@ -79,7 +102,8 @@ class LinearPart:
         memory_limit: float,
     ) -> None:
         self.names, self.evidence = tuple(names), evidence
-        self._order = len(families) - 1
+        self._limit = memory_limit
+        self.order = len(families) - 1
         self._depth = {
             name: max(
                 (p.lag for kind in families for f in kind for p in f.parents if p.name == name),
@@ -87,23 +111,20 @@ class LinearPart:
             )
             for name in names
         }
-        every = [self._nodes(k, *pair) for k, pair in enumerate(zip(families, given, strict=True))]
-        self._kinds = every
-        self._keys = list(dict.fromkeys(f.key for kind in families for f in kind))
+        self._kinds = [
+            self._kind(k, *pair) for k, pair in enumerate(zip(families, given, strict=True))
+        ]
         self._local = {f.key: f for kind in families for f in kind}
-        self.additions = self._additions()
-        n = evidence.n_rows
-        self.width = max([len(self.scope_after(k)) for k in range(self._order + 1)], default=0)
+        self._width = max([1, *(kind.size for kind in self._kinds)])
         _check.memory(
-            f"the means and covariances of {n:,} rows",
-            8.0 * n * (self.width + self.width**2),
+            f"the means of {evidence.n_rows:,} rows",
+            8.0 * evidence.n_rows * (self._width + 2),
             memory_limit,
             "Use fewer open continuous nodes, lags or rows, or raise memory_limit.",
         )
-        self._slots = max([len(kind) for kind in every], default=0)
-        self._columns = max([sum(len(node.columns) for node in kind) for kind in every], default=0)
-        self._most = max([len(node.parents) for kind in every for node in kind], default=0)
-        self._fixed = self._known_numbers()
+        self._kind_rows = evidence.rows_of_slices(self.order)
+        self.slices = self._slices()
+        self.rows = self._row_values()
 
     def scope_after(self, k: int) -> tuple[TimedNode, ...]:
         """The open variables that rows after a slice of kind k depend on, in their order."""
@@ -121,24 +142,113 @@ class LinearPart:
         wants_sums: bool = False,
     ) -> Gaussians:
         """Log-likelihoods, beliefs about the open variables and, if wanted, sums of families."""
-        rows = self._numbers(regressions)
-        means, covariances, log = self._forward(rows)
-        n, n_names = self.evidence.n_rows, len(self.names)
-        believed, spread = np.zeros((n, n_names)), np.zeros((n, n_names))
-        groups = self._groups(regressions) if wants_sums else {}
-        total = sum(groups.values()) + (1 if wants_sums else 0)
-        most = max([len(continuous_columns(self._local[key])) for key in self._keys], default=1)
-        centers = self._centers(regressions, groups, total, most)
-        counts, sums = np.zeros(total), np.zeros((total, most))
-        squares = np.zeros((total, most, most))
+        done = self._filtered(regressions)
+        groups = {k: regressions[k].intercept.size for k in self._local} if wants_sums else {}
+        if is_filter:
+            believed, spread = self._given_past(done)
+            sums: dict[str, Sums] = {}
+        else:
+            believed, spread, sums = self._given_all(done, groups)
+        return Gaussians(
+            done.log,
+            {name: believed[:, v] for v, name in enumerate(self.names)},
+            {name: np.sqrt(spread[:, v]) for v, name in enumerate(self.names)},
+            sums,
+        )
+
+    def log_rows(self, regressions: Mapping[str, LinearGaussian]) -> Floats:
+        """What each row adds to the log-likelihood."""
+        return self._filtered(regressions).log
+
+    def messages(
+        self, regressions: Mapping[str, LinearGaussian], rows: Iterable[int]
+    ) -> list[tuple[Floats, Floats]]:
+        """Mean and root, shape (rank, variables), of what each of some rows hands on."""
+        done = self._filtered(regressions)
+        steps = self.evidence.steps
+        found = []
+        for row in rows:
+            t, kind = done.which[row], self._kinds[min(int(steps[row]), self.order)]
+            _, end, top, bottom, _ = done.triangles.ends[t]
+            root = np.zeros((bottom - top, kind.size))
+            order = done.triangles.order[t][:end]
+            root[:, order] = done.triangles.root[t][top:bottom, :end]
+            kept = list(kind.kept)
+            found.append((done.joint[row, kept], root[:, kept]))
+        return found
+
+    def numbers(self, regressions: Mapping[str, LinearGaussian]) -> Floats:
+        """Intercept, coefficients and sds of all families, as the loops want them."""
+        parts = [regressions[key].parameters.ravel() for key in self._local]
+        return np.concatenate([*parts, [0.0, 1.0, 0.0]])
+
+    def room(self, n_rows: int) -> Triangles:
+        """Empty triangles, at most one for each row; memory is used as they are filled."""
+        n = self._width
+        size = 8.0 * (n * n + 3 * n + 9)
+        cap = max(2, int(min(n_rows + 1, self._limit // size)))
+        return Triangles(
+            np.empty((cap, n, n)),
+            np.empty((cap, n)),
+            np.empty((cap, n), np.int64),
+            np.empty((cap, n), np.int64),
+            np.empty((cap, 5), np.int64),
+            np.empty((cap, 4), np.int64),
+        )
+
+    def _filtered(self, regressions: Mapping[str, LinearGaussian]) -> _Filtered:
+        n = self.evidence.n_rows
+        joint, log, which = np.zeros((n, self._width)), np.zeros(n), np.zeros(n, np.int64)
+        triangles = self.room(n)
+        used = filter_rows(
+            self.slices,
+            self.rows,
+            self.numbers(regressions),
+            self.evidence.first,
+            self.order,
+            triangles,
+            which,
+            joint,
+            log,
+        )
+        if used < 0:
+            _check.memory(
+                f"the covariances of {n:,} rows with gaps",
+                8.0 * n * self._width**2,
+                self._limit,
+                "Use fewer open continuous nodes, lags or rows, or raise memory_limit.",
+            )
+        return _Filtered(joint, triangles, which, log)
+
+    def _given_past(self, done: _Filtered) -> tuple[Floats, Floats]:
+        n = self.evidence.n_rows
+        believed, spread = np.zeros((n, len(self.names))), np.zeros((n, len(self.names)))
+        for rows, kind in zip(self._kind_rows, self._kinds, strict=True):
+            for o, node in enumerate(kind.nodes):
+                if node.child in self.names:
+                    v, place = self.names.index(node.child), kind.n_before + o
+                    believed[rows, v] = done.joint[rows, place]
+                    spread[rows, v] = done.triangles.variance[done.which[rows], place]
+        return believed, spread
+
+    def _given_all(
+        self, done: _Filtered, groups: Mapping[str, int]
+    ) -> tuple[Floats, Floats, dict[str, Sums]]:
+        n = self.evidence.n_rows
+        believed, spread = np.zeros((n, len(self.names))), np.zeros((n, len(self.names)))
+        total = sum(groups.values()) + (1 if groups else 0)
+        most = max([len(continuous_columns(one)) for one in self._local.values()], default=1)
+        centers = self._centers(groups, total, max(most, 2))
+        counts, sums = np.zeros(total), np.zeros_like(centers)
+        squares = np.zeros((*centers.shape, centers.shape[1]))
         smooth_rows(
             self._placed(groups),
-            rows,
+            self.rows,
             self.evidence.first,
-            self._order,
-            is_filter,
-            means,
-            covariances,
+            self.order,
+            done.triangles,
+            done.which,
+            done.joint,
             self.evidence.weights,
             believed,
             spread,
@@ -147,169 +257,92 @@ class LinearPart:
             sums,
             squares,
         )
-        found = self._sums(groups, counts, sums, squares, centers=centers) if wants_sums else {}
-        sd = np.sqrt(spread)
-        return Gaussians(
-            log,
-            {name: believed[:, v] for v, name in enumerate(self.names)},
-            {name: sd[:, v] for v, name in enumerate(self.names)},
-            found,
-        )
+        return believed, spread, self._sums(groups, counts, sums, squares, centers=centers)
 
-    def forward(self, regressions: Mapping[str, LinearGaussian]) -> tuple[Floats, Floats, Floats]:
-        """Messages of all rows (means, covariances) and what each adds to the log-likelihood."""
-        return self._forward(self._numbers(regressions))
-
-    def _forward(self, rows: RowNumbers) -> tuple[Floats, Floats, Floats]:
-        n = self.evidence.n_rows
-        means = np.zeros((n, max(self.width, 1)))
-        covariances = np.zeros((n, max(self.width, 1), max(self.width, 1)))
-        log = np.zeros(n)
-        filter_rows(self.additions, rows, self.evidence.first, self._order, means, covariances, log)
-        return means, covariances, log
-
-    def _nodes(
-        self, k: int, families: Sequence[SliceFamily], given: Iterable[str]
-    ) -> tuple[_Node, ...]:
-        """The nodes that a kind of slice adds, parents first, and what stays after each."""
-        came = (
-            self.scope_after(min(k, self._order) - 1)
-            if k < self._order
-            else (self.scope_after(self._order))
-        )
-        scope = [TimedNode(node.name, node.lag + 1) for node in came] if k else []
-        after = self.scope_after(k)
-        waiting: list[SliceFamily | str] = [*given, *families]
-        found = []
+    def _kind(self, k: int, families: Sequence[SliceFamily], given: Iterable[str]) -> _Kind:
+        """What a kind of slice adds, parents first, and what stays."""
+        came = self.scope_after(k - 1 if k < self.order else self.order) if k else ()
+        places = {TimedNode(node.name, node.lag + 1): a for a, node in enumerate(came)}
+        n_before, columns = len(came), {}
+        nodes: list[_Node] = []
+        for child in given:
+            columns[TimedNode(child, 0)] = -1 - len(columns)
+            places[TimedNode(child, 0)] = n_before + len(nodes)
+            nodes.append(_Node(child, None, (columns[TimedNode(child, 0)], n_before + len(nodes))))
+        waiting = list(families)
         while waiting:
-            ready = (one for one in waiting if isinstance(one, str) or self._is_ready(one, scope))
-            one = next(ready, None)
+            one = next((f for f in waiting if self._is_ready(f, places)), None)
             if one is None:
                 raise ModelError("a slice has a cycle among its continuous nodes.")
             waiting.remove(one)
-            child = one if isinstance(one, str) else one.child
-            wide = [*scope, TimedNode(child, 0)]
-            needed = {p for f in waiting if not isinstance(f, str) for p in f.parents} | set(after)
-            kept = list(after) if not waiting else [node for node in wide if node in needed]
-            found.append(self._node(child, one, scope, wide, kept=kept))
-            scope = kept
-        return tuple(found)
+            *parents, child_node = continuous_columns(one)
+            for node in parents:
+                if node.name not in self.names:
+                    columns.setdefault(node, -1 - len(columns))
+            at = [places[n] if n.name in self.names else columns[n] for n in parents]
+            places[child_node] = n_before + len(nodes)
+            nodes.append(_Node(one.child, one, (*at, places[child_node])))
+        kept = tuple(places[node] for node in self.scope_after(k))
+        return _Kind(n_before, tuple(nodes), kept, tuple(columns))
 
-    def _node(
-        self,
-        child: str,
-        one: SliceFamily | str,
-        scope: Sequence[TimedNode],
-        wide: Sequence[TimedNode],
-        *,
-        kept: Sequence[TimedNode],
-    ) -> _Node:
-        at = {node: place for place, node in enumerate(wide)}
-        places = tuple(at[node] for node in kept)
-        if isinstance(one, str):
-            return _Node(child, None, len(scope), (), places, ())
-        columns = continuous_columns(one)
-        parents = tuple(at[node] for node in columns[:-1] if node.name in self.names)
-        of_columns = [at[n] if n.name in self.names else -1 for n in columns[:-1]]
-        return _Node(child, one, len(scope), parents, places, (*of_columns, len(scope)))
+    def _is_ready(self, family: SliceFamily, places: Mapping[TimedNode, int]) -> bool:
+        return all(node in places for node in family.parents if node.name in self.names)
 
-    def _is_ready(self, family: SliceFamily, scope: Sequence[TimedNode]) -> bool:
-        return all(node in scope for node in family.parents if node.name in self.names)
-
-    def _additions(self) -> Additions:
-        every = [node for kind in self._kinds for node in kind]
-
-        def starts(field: str) -> Integers:
-            return np.append(0, np.cumsum([len(getattr(n, field)) for n in every])).astype(np.int64)
-
-        def cells(field: str) -> Integers:
-            return np.array([c for node in every for c in getattr(node, field)], np.int64)
-
-        return Additions(
-            np.append(0, np.cumsum([len(kind) for kind in self._kinds])).astype(np.int64),
-            np.array([node.size for node in every], np.int64),
-            starts("parents"),
-            cells("parents"),
-            starts("kept"),
-            cells("kept"),
-            starts("columns"),
-            cells("columns"),
-            np.array(
-                [self.names.index(n.child) if n.child in self.names else -1 for n in every],
-                np.int64,
-            ),
+    def _slices(self) -> Slices:
+        every = [node for kind in self._kinds for node in kind.nodes]
+        sizes = [(len(continuous_columns(f)) + 1) * _n_groups(f) for f in self._local.values()]
+        ends = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        starts = dict(zip(self._local, ends, strict=False))
+        number = [ends[-1] if n.family is None else starts[n.family.key] for n in every]
+        child = [self.names.index(n.child) if n.child in self.names else -1 for n in every]
+        return Slices(
+            _ends([len(kind.nodes) for kind in self._kinds]),
+            np.array([kind.n_before for kind in self._kinds], np.int64),
+            _ends([len(node.columns) for node in every]),
+            np.array([place for node in every for place in node.columns], np.int64),
+            np.array(number, np.int64),
+            np.array(child, np.int64),
             np.zeros(len(every), np.int64),
+            _ends([len(kind.kept) for kind in self._kinds]),
+            np.array([place for kind in self._kinds for place in kind.kept], np.int64),
         )
 
-    def _placed(self, groups: Mapping[str, int]) -> Additions:
-        """The additions with the place of each family's moments."""
+    def _placed(self, groups: Mapping[str, int]) -> Slices:
+        """The slices with the place of each family's moments."""
         if not groups:
-            return self.additions
-        starts = dict(zip(groups, np.append(0, np.cumsum(list(groups.values()))), strict=False))
-        dump = sum(groups.values())
-        every = [node for kind in self._kinds for node in kind]
-        place = [dump if n.family is None else starts[n.family.key] for n in every]
-        return self.additions._replace(place=np.array(place, np.int64))
+            return self.slices
+        ends = _ends(list(groups.values()))
+        starts = dict(zip(groups, ends, strict=False))
+        every = [node for kind in self._kinds for node in kind.nodes]
+        place = [ends[-1] if n.family is None else starts[n.family.key] for n in every]
+        return self.slices._replace(sums=np.array(place, np.int64))
 
-    def _kind_rows(self) -> list[Integers]:
-        kinds = np.minimum(self.evidence.steps, self._order)
-        return [np.flatnonzero(kinds == k) for k in range(self._order + 1)]
-
-    def _known_numbers(self) -> tuple[Floats, Integers, Floats]:
-        """Values, joint discrete states and given columns of all rows; no parameters enter."""
+    def _row_values(self) -> RowValues:
+        """Values, joint discrete states, given columns and patterns; no parameters enter."""
         n = self.evidence.n_rows
-        y = np.full((n, max(self._slots, 1)), np.nan)
-        group = np.zeros((n, max(self._slots, 1)), np.int64)
-        known = np.zeros((n, max(self._columns, 1)))
-        for rows, kind in zip(self._kind_rows(), self._kinds, strict=True):
-            place = 0
-            for o, node in enumerate(kind):
-                y[rows, o] = self.evidence.values[node.child][rows]
-                if node.family is not None:
+        slots = max([1, *(len(kind.nodes) for kind in self._kinds)])
+        y = np.full((n, slots), np.nan)
+        group = np.zeros((n, slots), np.int64)
+        known = np.zeros((n, max([1, *(len(kind.given) for kind in self._kinds)])))
+        values = self.evidence.values
+        for o, node in enumerate(self._kinds[-1].nodes):  # whole columns, then the few first rows
+            y[:, o] = values[node.child]
+        for k, (rows, kind) in enumerate(zip(self._kind_rows, self._kinds, strict=True)):
+            y[rows[: len(rows) * (k < self.order)]] = np.nan
+            for o, node in enumerate(kind.nodes):
+                if k < self.order:
+                    y[rows, o] = values[node.child][rows]
+                if node.family is not None and node.family.local.parameters.ndim > 1:
                     group[rows, o] = given_offset(node.family, self.evidence, rows, ())
-                    for c, column in enumerate(continuous_columns(node.family)):
-                        if node.columns[c] < 0:
-                            values = self.evidence.values[column.name]
-                            known[rows, place + c] = values[rows - column.lag]
-                place += len(node.columns)
-        return y, group, known
+            for c, column in enumerate(kind.given):
+                known[rows, c] = values[column.name][rows - column.lag]
+        kinds = np.full(n, self.order)
+        for k, rows in enumerate(self._kind_rows[:-1]):
+            kinds[rows] = k
+        parts = [kinds, *np.isnan(y).T, *(g for g in group.T if g.any())]
+        return RowValues(y, group, known, joint_codes(parts))
 
-    def _numbers(self, regressions: Mapping[str, LinearGaussian]) -> RowNumbers:
-        n, slots = self.evidence.n_rows, max(self._slots, 1)
-        y, group, known = self._fixed
-        base, variance = np.zeros((n, slots)), np.zeros((n, slots))
-        slopes = np.zeros((n, slots, max(self._most, 1)))
-        for rows, kind in zip(self._kind_rows(), self._kinds, strict=True):
-            place = 0
-            for o, node in enumerate(kind):
-                if node.family is None:  # a value without a law: what is given, without spread
-                    base[rows, o] = y[rows, o]
-                    continue
-                local = regressions[node.family.key]
-                states = group[rows, o]
-                every = local.coefficients.reshape(local.intercept.size, -1)
-                base[rows, o] = local.intercept.ravel()[states]
-                variance[rows, o] = local.variance.ravel()[states]
-                a = 0
-                for c, at in enumerate(node.columns[:-1]):
-                    if at < 0:
-                        base[rows, o] += every[states, c] * known[rows, place + c]
-                    else:
-                        slopes[rows, o, a] = every[states, c]
-                        a += 1
-                place += len(node.columns)
-        return RowNumbers(base, slopes, variance, y, group, known)
-
-    def _groups(self, regressions: Mapping[str, LinearGaussian]) -> dict[str, int]:
-        return {key: regressions[key].intercept.size for key in self._keys}
-
-    def _centers(
-        self,
-        regressions: Mapping[str, LinearGaussian],
-        groups: Mapping[str, int],
-        n: int,
-        most: int,
-    ) -> Floats:
+    def _centers(self, groups: Mapping[str, int], n: int, most: int) -> Floats:
         """Means of what is known of each column, so that sums of products keep their digits."""
         centers = np.zeros((max(n, 1), most))
         place = 0
@@ -337,10 +370,33 @@ class LinearPart:
             weight, total = counts[part], sums[part, :d]
             safe = np.where(weight > 0, weight, 1.0)[:, None]
             away = total / safe
-            scatter = squares[part, :d, :d] - weight[:, None, None] * (
-                away[:, :, None] * away[:, None, :]
-            )
+            lower = np.tril(squares[part, :d, :d])
+            whole = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
+            scatter = whole - weight[:, None, None] * (away[:, :, None] * away[:, None, :])
             mean = np.where(weight[:, None] > 0, away + centers[part, :d], 0.0)
             found[key] = Sums(weight.copy(), mean, scatter)
             place += size
         return found
+
+
+def joint_codes(parts: Iterable[Integers]) -> Integers:
+    """A number for each different row of some columns of codes, none negative."""
+    found, n_codes = np.zeros(0, np.int64), 1
+    for part in parts:
+        codes = part.astype(np.int64)
+        size = int(codes.max(initial=0)) + 1
+        found = codes if not found.size else found * size + codes
+        n_codes *= size
+        if n_codes > len(codes) + 2**20:
+            values, found = np.unique(found, return_inverse=True)
+            n_codes = len(values)
+    return found
+
+
+def _n_groups(family: SliceFamily) -> int:
+    local = family.local
+    return local.intercept.size if isinstance(local, LinearGaussian) else 1
+
+
+def _ends(sizes: Sequence[int]) -> Integers:
+    return np.append(0, np.cumsum(sizes)).astype(np.int64)

@@ -111,14 +111,11 @@ def _draw_linear(
     linear = line.linear
     if not linear.names:
         return
-    means, covariances, _ = linear.forward(families.regressions)
     first = line.evidence.first
-    for s in chosen:
-        last = int(first[s + 1]) - 1
+    ends = [int(first[s + 1]) - 1 for s in chosen]
+    messages = linear.messages(families.regressions, ends)
+    for s, last, (mean, root) in zip(chosen, ends, messages, strict=True):
         scope = linear.scope_after(min(last - int(first[s]), line.net.order))
-        n = len(scope)
-        values, vectors = np.linalg.eigh(covariances[last, :n, :n])
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        drawn = means[last, :n] + root @ rng.standard_normal(n)
+        drawn = mean + rng.standard_normal(len(root)) @ root
         for node, value in zip(scope, drawn, strict=True):
             columns[node.name][last - node.lag] = value

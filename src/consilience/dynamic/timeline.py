@@ -146,7 +146,8 @@ class Timeline:
         self._refuse_mixed(kinds, missing)
         n_cells = int(self.layout.first[-1])
         self._n_ones = max([v.n_states for v in net.variables.values() if v.states], default=1)
-        self._factors, self._n_numbers = self._row_factors(kinds, n_cells + self._n_ones)
+        places = self._rows_of(kinds)
+        self._factors, self._n_numbers = self._row_factors(places, n_cells + self._n_ones)
         starts = dict(zip(self.layout.shapes, map(int, self.layout.first[:-1]), strict=True))
         starts[""] = n_cells
         discrete = [
@@ -164,7 +165,7 @@ class Timeline:
             evidence,
             memory_limit=memory_limit,
         )
-        self._known = self._known_families(kinds)
+        self._known = self._known_families(places)
 
     @property
     def is_open(self) -> bool:
@@ -200,7 +201,7 @@ class Timeline:
         if self._open:
             log = log + self.frontier.forward(numbers)[1]
         if self._linear:
-            log = log + self.linear.forward(families.regressions)[2]
+            log = log + self.linear.log_rows(families.regressions)
         return self.evidence.by_sequence(log)
 
     def believe(self, families: Families, *, is_filter: bool = False) -> SequenceBeliefs:
@@ -309,21 +310,26 @@ class Timeline:
         self, kinds: Sequence[Sequence[SliceFamily]]
     ) -> dict[str, tuple[SliceFamily, Integers]]:
         """For each key its family and the rows that have it."""
-        steps = np.minimum(self.evidence.steps, self._order)
+        rows = self.evidence.rows_of_slices(self._order)
         in_kind: dict[str, list[int]] = {}
         families: dict[str, SliceFamily] = {}
         for k, kind in enumerate(kinds):
             for family in kind:
                 in_kind.setdefault(family.key, []).append(k)
                 families[family.key] = family
-        has_family = {key: np.isin(np.arange(len(kinds)), some) for key, some in in_kind.items()}
-        return {key: (families[key], np.flatnonzero(has[steps])) for key, has in has_family.items()}
+        together = {
+            chosen: np.sort(np.concatenate([rows[k] for k in chosen]))
+            if chosen[1:]
+            else rows[chosen[0]]
+            for chosen in set(map(tuple, in_kind.values()))
+        }
+        return {key: (families[key], together[tuple(chosen)]) for key, chosen in in_kind.items()}
 
     def _row_factors(
-        self, kinds: Sequence[Sequence[SliceFamily]], place: int
+        self, places: Mapping[str, tuple[SliceFamily, Integers]], place: int
     ) -> tuple[dict[str, RowFactor], int]:
         found: dict[str, RowFactor] = {}
-        for key, (family, rows) in self._rows_of(kinds).items():
+        for key, (family, rows) in places.items():
             if isinstance(family.local, Categorical):
                 continue
             members = [m for m in members_of(family) if m.node.name in self._open]
@@ -337,9 +343,9 @@ class Timeline:
             place += stride * len(rows)
         return found, place
 
-    def _known_families(self, kinds: Sequence[Sequence[SliceFamily]]) -> list[_Known]:
+    def _known_families(self, places: Mapping[str, tuple[SliceFamily, Integers]]) -> list[_Known]:
         found = []
-        for key, (family, rows) in self._rows_of(kinds).items():
+        for key, (family, rows) in places.items():
             if key in self._factors or self._is_discrete(family) or self._is_linear(family):
                 continue
             states = given_offset(family, self.evidence, rows, ())

@@ -1,30 +1,30 @@
-r"""Means and covariances along sequences: the filter and smoother of linear Gaussian nodes.
+r"""Means and covariances along sequences: filter and smoother of linear Gaussian nodes.
 
-The message of a row is the mean :math:`m` and the covariance :math:`P` of the continuous variables
-that later rows depend on and that are missing somewhere. A row adds its nodes one after the other,
+The message of a row is the mean :math:`m` and a root :math:`S` of the covariance,
+:math:`P = S^\top S`, of the continuous variables that later rows depend on and that are missing
+somewhere. A row adds its nodes, :math:`x = \beta_0 + h^\top s + \sigma \varepsilon`: each adds a
+column :math:`S h` and a row with :math:`\sigma` to the root. With the columns in the order values
+(o), kept (k), dropped (d), one triangle
 
-.. math:: x = \beta_0 + h^\top s + \varepsilon, \qquad m_x = \beta_0 + h^\top m, \qquad
-    P_{xx} = h^\top P h + \sigma^2,
+.. math:: Q^\top W = \begin{pmatrix} S_o & S_{ok} & S_{od} \\ & S_k & S_{kd} \\ & & S_d
+    \end{pmatrix}
 
-conditions on the value if there is one (:math:`v = y - m_x`, :math:`F = P_{xx}`,
-:math:`K = P_{\cdot x} / F`: one number at a time, so nothing is inverted), and leaves out what
-nothing needs any more. Backward, :math:`r` and :math:`N` collect what later values say (de Jong
-1989): a value gives
+says all: :math:`w = S_o^{-\top} (y - m_o)` are the innovations, :math:`m_k + S_{ok}^\top w` and
+:math:`S_k` are the next message, and what is dropped is, given what is kept,
+:math:`N(m_d + G (k - m_k), S_d^\top S_d)` with :math:`G = S_{kd}^\top S_k^{-\top}`. Backward, the
+smoothed covariance of what was dropped is a sum of squares,
+:math:`G P G^\top + S_d^\top S_d`. Nothing is subtracted and no covariance is inverted, so neither
+diffuse first laws nor variables that are functions of others cost digits. A column without a
+pivot, one that those before it determine, takes no row.
 
-.. math:: r \leftarrow e_x \frac{v}{F} + (I - K e_x^\top)^\top r, \qquad
-    N \leftarrow \frac{e_x e_x^\top}{F} + (I - K e_x^\top)^\top N (I - K e_x^\top),
-
-a node :math:`r \leftarrow G^\top r`, :math:`N \leftarrow G^\top N G` with :math:`G` stacking
-:math:`I` and :math:`h^\top`, and at every point the smoothed mean and covariance are
-:math:`m + P r` and :math:`P - P N P`. No predicted covariance is inverted, so lagged copies of a
-variable, which make it singular, do no harm.
+The triangle depends on the pattern of gaps and not on the values. Rows with the same history share
+it, and a history that has converged is followed no further.
 
 References
 ----------
-P. de Jong (1989). Smoothing and interpolation with the state-space model. J. of the American
-Statistical Association 84.
-S. J. Koopman, J. Durbin (2000). Fast filtering and smoothing for multivariate state space models.
-J. of Time Series Analysis 21.
+T. Kailath, A. H. Sayed, B. Hassibi (2000). Linear Estimation, chapter 12. Prentice Hall.
+H. E. Rauch, F. Tung, C. T. Striebel (1965). Maximum likelihood estimates of linear dynamic systems.
+AIAA Journal 3.
 """
 
 from __future__ import annotations
@@ -36,218 +36,561 @@ import numpy as np
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["Additions", "RowNumbers", "filter_rows", "smooth_rows"]
+__all__ = ["RowValues", "Slices", "Triangles", "filter_rows", "smooth_rows"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
 )
 
-LOG_2PI = float(np.log(2 * np.pi))
+HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 MATCHES = 1e-9
+NO_PIVOT = 1e-14
+CONVERGED = 1e-14
 
 
-class Additions(NamedTuple):
-    """The nodes that every kind of slice adds, one after the other.
+class Slices(NamedTuple):
+    """The nodes that every kind of slice adds, parents first.
 
-    ``of_slice`` has the first of each kind and their number; ``size`` the variables before it.
-    ``parent`` has from ``first_parent`` on the places of its open parents, ``kept`` from
-    ``first_kept`` on the places that stay, the new one being the last. ``column`` has, from
-    ``first_column`` on, for each column of its family the place or -1 if it is given. ``child`` is
-    the open variable, or -1, and ``place`` where its moments are added.
+    ``first_node`` has the first of each kind and their number, ``n_before`` the variables that come
+    into it; a new node stands behind them. ``column`` has from ``first_column`` on the columns of a
+    node's family, its parents and itself: a place, or -1 - c for the given column c.
+    ``number`` is where its numbers start (intercept, coefficients, sd for each joint discrete
+    state), ``child`` the open variable or -1, ``sums`` where its moments are added. ``kept`` has
+    from ``first_kept`` on the places of a kind that stay, in the order of the next message.
     """
 
-    of_slice: Integers
-    size: Integers
-    first_parent: Integers
-    parent: Integers
-    first_kept: Integers
-    kept: Integers
+    first_node: Integers
+    n_before: Integers
     first_column: Integers
     column: Integers
+    number: Integers
     child: Integers
-    place: Integers
+    sums: Integers
+    first_kept: Integers
+    kept: Integers
 
 
-class RowNumbers(NamedTuple):
-    """What each row has for the nodes of its slice; shape (rows, nodes of a slice).
+class RowValues(NamedTuple):
+    """What rows have: values (rows, nodes) or NaN, joint discrete states, given columns.
 
-    ``base`` is what given parents and the intercept add up to, ``slopes`` (rows, nodes, parents)
-    the coefficients of the open parents, ``y`` the value or NaN. ``group`` is the joint discrete
-    state, and ``known`` (rows, columns) has the given columns of the families.
+    ``pattern`` is a number for the kind of slice, the gaps and the discrete states.
     """
 
-    base: Floats
-    slopes: Floats
-    variance: Floats
     y: Floats
     group: Integers
     known: Floats
+    pattern: Integers
+
+
+class Triangles(NamedTuple):
+    """The triangles of all histories, as many as are needed; the first is that of none.
+
+    ``root`` (triangles, n, n) has the columns in the order of ``order``, with :math:`G^\\top` in
+    place of :math:`S_{kd}`; ``variance`` that of every place given the values so far. ``pivot`` is
+    the row of each column or -1. ``ends`` has columns of values, of values and kept, and rows of
+    values, of values and kept, of all. ``link`` has the first history that goes on from here, the
+    next one that goes on from the one before, the pattern, and whether it leads to itself.
+    """
+
+    root: Floats
+    variance: Floats
+    order: Integers
+    pivot: Integers
+    ends: Integers
+    link: Integers
 
 
 @inner
-def _add(
-    additions: Additions, q: int, row: int, o: int, rows: RowNumbers, m: Floats, p: Floats
+def _widen(
+    slices: Slices, kind: int, row: int, rows: RowValues, numbers: Floats, w: Floats, n_rows: int
+) -> int:
+    """Add the columns of new nodes to the root of the message; how many rows it has then."""
+    begin, n = slices.first_node[kind], slices.n_before[kind]
+    k = slices.first_node[kind + 1] - begin
+    w[n_rows : n_rows + k, : n + k] = 0.0
+    w[:n_rows, n : n + k] = 0.0
+    for o in range(k):
+        q = begin + o
+        first = slices.first_column[q]
+        p = slices.first_column[q + 1] - first
+        at = slices.number[q] + rows.group[row, o] * (p + 1)
+        for c in range(p - 1):
+            place = slices.column[first + c]
+            if place >= 0:
+                slope = numbers[at + 1 + c]
+                for i in range(n_rows + o):
+                    w[i, n + o] += slope * w[i, place]
+        w[n_rows + o, n + o] = numbers[at + p]
+    return n_rows + k
+
+
+@inner
+def _arrange(
+    slices: Slices, kind: int, row: int, rows: RowValues, order: Integers, ends: Integers
 ) -> None:
-    """Append a node to the means and covariances; what conditioning on its value needs."""
-    n = additions.size[q]
-    first = additions.first_parent[q]
-    mean = rows.base[row, o]
-    for j in range(n):
-        p[n, j] = 0.0
-    for a in range(first, additions.first_parent[q + 1]):
-        h, at = rows.slopes[row, o, a - first], additions.parent[a]
-        mean += h * m[at]
-        for j in range(n):
-            p[n, j] += h * p[at, j]
-    spread = rows.variance[row, o]
-    for a in range(first, additions.first_parent[q + 1]):
-        spread += rows.slopes[row, o, a - first] * p[n, additions.parent[a]]
-    for j in range(n):
-        p[j, n] = p[n, j]
-    m[n], p[n, n] = mean, spread
+    """The places of a row in the order values, kept, dropped."""
+    n = slices.n_before[kind]
+    k = slices.first_node[kind + 1] - slices.first_node[kind]
+    at = 0
+    for o in range(k):
+        if not np.isnan(rows.y[row, o]):
+            order[at] = n + o
+            at += 1
+    ends[0] = at
+    for a in range(slices.first_kept[kind], slices.first_kept[kind + 1]):
+        place = slices.kept[a]
+        if place < n or np.isnan(rows.y[row, place - n]):
+            order[at] = place
+            at += 1
+    ends[1] = at
+    for place in range(n + k):
+        is_left = place < n or np.isnan(rows.y[row, place - n])
+        for a in range(slices.first_kept[kind], slices.first_kept[kind + 1]):
+            is_left = is_left and slices.kept[a] != place
+        if is_left:
+            order[at] = place
+            at += 1
 
 
 @inner
-def _condition(n: int, y: float, m: Floats, p: Floats) -> float:
-    """Condition on the value of the last variable; its log density."""
-    spread, away = p[n, n], y - m[n]
-    if spread <= 0.0:
-        return 0.0 if abs(away) <= MATCHES * (abs(y) + abs(m[n])) else -np.inf
-    for i in range(n):
-        gain = p[i, n] / spread
-        m[i] += gain * away
-        for j in range(i + 1):
-            p[i, j] -= gain * p[j, n]
-            p[j, i] = p[i, j]
-    for i in range(n + 1):
-        p[i, n] = 0.0
-        p[n, i] = 0.0
-    m[n] = y
-    return -0.5 * (LOG_2PI + np.log(spread) + away * away / spread)
+def _triangulate(r: Floats, n_rows: int, n: int, pivot: Integers, along: Floats) -> None:
+    """Turn the rows by reflections until the columns have their pivots."""
+    at = 0
+    for c in range(n):
+        whole, below = 0.0, 0.0
+        for i in range(at):
+            whole += r[i, c] * r[i, c]
+        for i in range(at, n_rows):
+            below += r[i, c] * r[i, c]
+        if below <= NO_PIVOT * NO_PIVOT * (whole + below):
+            pivot[c] = -1
+            for i in range(at, n_rows):
+                r[i, c] = 0.0
+            continue
+        length = np.sqrt(below)
+        sign = -1.0 if r[at, c] >= 0.0 else 1.0
+        head = r[at, c] - sign * length
+        scale = 1.0 / (length * abs(head))
+        for j in range(c + 1, n):
+            along[j] = scale * head * r[at, j]
+        for i in range(at + 1, n_rows):
+            tail = scale * r[i, c]
+            if tail != 0.0:
+                for j in range(c + 1, n):
+                    along[j] += tail * r[i, j]
+        for j in range(c + 1, n):
+            r[at, j] = sign * (r[at, j] - along[j] * head)
+        for i in range(at + 1, n_rows):
+            tail = r[i, c]
+            if tail != 0.0:
+                for j in range(c + 1, n):
+                    r[i, j] -= along[j] * tail
+                r[i, c] = 0.0
+        r[at, c] = length
+        pivot[c] = at
+        at += 1
 
 
 @inner
-def _keep(additions: Additions, q: int, m: Floats, p: Floats, thin: Floats, thinner: Floats) -> int:
-    """Leave out what nothing needs; how many variables stay."""
-    first = additions.first_kept[q]
-    n = additions.first_kept[q + 1] - first
-    for i in range(n):
-        a = additions.kept[first + i]
-        thin[i] = m[a]
-        for j in range(n):
-            thinner[i, j] = p[a, additions.kept[first + j]]
-    for i in range(n):
-        m[i] = thin[i]
-        for j in range(n):
-            p[i, j] = thinner[i, j]
-    return n
+def _finish(
+    r: Floats, n: int, order: Integers, pivot: Integers, ends: Integers, variance: Floats
+) -> None:
+    """Variances given the values, and the gains in place of what joins kept and dropped."""
+    for c in range(n):
+        total = 0.0
+        if c >= ends[0]:
+            for i in range(ends[2], ends[4]):
+                total += r[i, c] * r[i, c]
+        variance[order[c]] = total
+    for c in range(ends[1], n):
+        for back in range(ends[1] - ends[0]):
+            k = ends[1] - 1 - back
+            i = pivot[k]
+            if i < 0:
+                continue
+            total = r[i, c]
+            for later in range(k + 1, ends[1]):
+                if pivot[later] >= 0:
+                    total -= r[i, later] * r[pivot[later], c]
+            r[i, c] = total / r[i, k]
+
+
+@inner
+def _message(
+    slices: Slices, kind: int, r: Floats, order: Integers, ends: Integers, w: Floats
+) -> int:
+    """The root of what a kind of slice keeps, in the order of the message; its rows."""
+    n = slices.first_kept[kind + 1] - slices.first_kept[kind]
+    n_rows = ends[3] - ends[2]
+    w[:n_rows, :n] = 0.0
+    for c in range(ends[0], ends[1]):
+        for a in range(n):
+            if slices.kept[slices.first_kept[kind] + a] == order[c]:
+                for i in range(n_rows):
+                    w[i, a] = r[ends[2] + i, c]
+    return n_rows
+
+
+@inner
+def _factor(
+    slices: Slices,
+    kind: int,
+    row: int,
+    rows: RowValues,
+    numbers: Floats,
+    w: Floats,
+    n_rows: int,
+    into: Triangles,
+    t: int,
+) -> None:
+    """The triangle of a row after the message whose root is in ``w``; its last row is for work."""
+    wide = _widen(slices, kind, row, rows, numbers, w, n_rows)
+    n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
+    order, pivot, ends = into.order[t], into.pivot[t], into.ends[t]
+    r = into.root[t]
+    _arrange(slices, kind, row, rows, order, ends)
+    for c in range(n):
+        for i in range(wide):
+            r[i, c] = w[i, order[c]]
+    _triangulate(r, wide, n, pivot, w[len(w) - 1])
+    ends[2], ends[3], ends[4] = 0, 0, 0
+    for c in range(n):
+        if pivot[c] >= 0:
+            ends[4] += 1
+            ends[3] += c < ends[1]
+            ends[2] += c < ends[0]
+    _finish(r, n, order, pivot, ends, into.variance[t])
+
+
+@inner
+def _has_converged(into: Triangles, a: int, b: int) -> bool:
+    """Whether two triangles of the same pattern keep the same root."""
+    if into.ends[a, 2] != into.ends[b, 2] or into.ends[a, 3] != into.ends[b, 3]:
+        return False
+    for c in range(into.ends[a, 0], into.ends[a, 1]):
+        size = np.sqrt(into.variance[a, into.order[a, c]])
+        for i in range(into.ends[a, 2], into.ends[a, 3]):
+            if abs(into.root[a, i, c] - into.root[b, i, c]) > CONVERGED * size:
+                return False
+    return True
+
+
+@inner
+def _add_values(
+    slices: Slices,
+    kind: int,
+    row: int,
+    rows: RowValues,
+    numbers: Floats,
+    triangles: Triangles,
+    t: int,
+    joint: Floats,
+    white: Floats,
+) -> float:
+    """Means of the new nodes, then of all places given the row's values; its log density."""
+    begin, n = slices.first_node[kind], slices.n_before[kind]
+    k = slices.first_node[kind + 1] - begin
+    for o in range(k):
+        q = begin + o
+        first = slices.first_column[q]
+        p = slices.first_column[q + 1] - first
+        at = slices.number[q] + rows.group[row, o] * (p + 1)
+        mean = numbers[at]
+        for c in range(p - 1):
+            place = slices.column[first + c]
+            value = joint[place] if place >= 0 else rows.known[row, -1 - place]
+            mean += numbers[at + 1 + c] * value
+        joint[n + o] = mean
+    log, done = 0.0, 0
+    order, pivot, ends = triangles.order[t], triangles.pivot[t], triangles.ends[t]
+    r = triangles.root[t]
+    for c in range(ends[0]):
+        place = order[c]
+        y = rows.y[row, place - n]
+        away = y - joint[place]
+        for j in range(done):
+            away -= r[j, c] * white[j]
+        if pivot[c] >= 0:
+            white[done] = away / r[done, c]
+            log -= HALF_LOG_2PI + np.log(r[done, c]) + 0.5 * white[done] * white[done]
+            done += 1
+        elif abs(away) > MATCHES * (abs(y) + abs(joint[place])):
+            log = -np.inf
+        joint[place] = y
+    for c in range(ends[0], n + k):
+        total = 0.0
+        for i in range(ends[2]):
+            total += r[i, c] * white[i]
+        joint[order[c]] += total
+    return log
+
+
+@inner
+def _successor(
+    slices: Slices,
+    kind: int,
+    row: int,
+    rows: RowValues,
+    numbers: Floats,
+    triangles: Triangles,
+    t: int,
+    before: int,
+    used: int,
+    w: Floats,
+) -> int:
+    """The triangle that follows another at a row: one that is there, ``used`` if it is new, or -1
+    if there is no room.
+    """
+    link, pattern = triangles.link, rows.pattern[row]
+    found = link[t, 0]
+    while found > 0:
+        if link[found, 2] == pattern:
+            return found
+        found = link[found, 1]
+    if link[t, 3] == 1 and link[t, 2] == pattern:
+        return t
+    if used >= len(triangles.root):
+        return -1
+    n_rows = 0
+    if t > 0:
+        n_rows = _message(
+            slices, before, triangles.root[t], triangles.order[t], triangles.ends[t], w
+        )
+    _factor(slices, kind, row, rows, numbers, w, n_rows, triangles, used)
+    link[used] = 0
+    link[used, 2] = pattern
+    link[used, 3] = t > 0 and link[t, 2] == pattern and _has_converged(triangles, t, used)
+    link[used, 1] = link[t, 0]
+    link[t, 0] = used
+    return used
+
+
+@inner
+def _composed(
+    slices: Slices,
+    kind: int,
+    row: int,
+    rows: RowValues,
+    numbers: Floats,
+    triangles: Triangles,
+    t: int,
+    run: Floats,
+) -> float:
+    """What a row does to means as two matrices, and the constant of its log density.
+
+    Their columns are the message, the values, the given columns and one. The first is for all
+    places that have no value, in the order of the triangle, the second for the innovations.
+    """
+    begin, n = slices.first_node[kind], slices.n_before[kind]
+    k, n_known = slices.first_node[kind + 1] - begin, rows.known.shape[1]
+    order, ends, r = triangles.order[t], triangles.ends[t], triangles.root[t]
+    wide = n + ends[0] + n_known + 1
+    all_places, white = np.zeros((n + k, wide)), run[1]
+    for a in range(n):
+        all_places[a, a] = 1.0
+    for o in range(k):
+        q = begin + o
+        first = slices.first_column[q]
+        p = slices.first_column[q + 1] - first
+        at = slices.number[q] + rows.group[row, o] * (p + 1)
+        all_places[n + o, wide - 1] = numbers[at]
+        for c in range(p - 1):
+            place = slices.column[first + c]
+            if place >= 0:
+                all_places[n + o] += numbers[at + 1 + c] * all_places[place]
+            else:
+                all_places[n + o, n + ends[0] - 1 - place] += numbers[at + 1 + c]
+    constant = 0.0
+    for c in range(ends[0]):
+        white[c, :wide] = -all_places[order[c]]
+        white[c, n + c] += 1.0
+        for j in range(c):
+            white[c, :wide] -= r[j, c] * white[j, :wide]
+        white[c, :wide] /= r[c, c]
+        constant -= HALF_LOG_2PI + np.log(r[c, c])
+    for c in range(ends[0], n + k):
+        run[0, c, :wide] = all_places[order[c]]
+        for j in range(ends[0]):
+            run[0, c, :wide] += r[j, c] * white[j, :wide]
+    return constant
+
+
+@inner
+def _run_steadily(
+    slices: Slices,
+    kind: int,
+    row: int,
+    end: int,
+    rows: RowValues,
+    triangles: Triangles,
+    t: int,
+    run: Floats,
+    constant: float,
+    which: Integers,
+    joint: Floats,
+    log_likelihood: Floats,
+) -> int:
+    """Filter rows from this one on as long as the pattern stays; the first row not done."""
+    begin, n = slices.first_node[kind], slices.n_before[kind]
+    k, n_known = slices.first_node[kind + 1] - begin, rows.known.shape[1]
+    n_values = triangles.ends[t, 0]
+    order, kept = triangles.order[t].copy(), slices.kept[slices.first_kept[kind] :].copy()
+    wide = n + n_values + n_known + 1
+    come, pattern = np.ones(wide), rows.pattern[row]
+    while row < end and rows.pattern[row] == pattern:
+        for a in range(n):
+            come[a] = joint[row - 1, kept[a]]
+        for c in range(n_values):
+            y = rows.y[row, order[c] - n]
+            come[n + c] = y
+            joint[row, order[c]] = y
+        for c in range(n_known):
+            come[n + n_values + c] = rows.known[row, c]
+        total = 0.0
+        for c in range(n_values):
+            white = 0.0
+            for j in range(wide):
+                white += run[1, c, j] * come[j]
+            total += white * white
+        for c in range(n_values, n + k):
+            mean = 0.0
+            for j in range(wide):
+                mean += run[0, c, j] * come[j]
+            joint[row, order[c]] = mean
+        which[row] = t
+        log_likelihood[row] = constant - 0.5 * total
+        row += 1
+    return row
 
 
 @kernel
 def filter_rows(
-    additions: Additions,
-    rows: RowNumbers,
+    slices: Slices,
+    rows: RowValues,
+    numbers: Floats,
     first: Integers,
     order: int,
-    means: Floats,
-    covariances: Floats,
+    triangles: Triangles,
+    which: Integers,
+    joint: Floats,
     log_likelihood: Floats,
-) -> None:
-    """Fill the messages of all rows and what each adds to the log-likelihood."""
-    wide = means.shape[1] + len(additions.size) + 1
-    m, p = np.zeros(wide), np.zeros((wide, wide))
-    thin, thinner = np.zeros(wide), np.zeros((wide, wide))
+) -> int:
+    """Fill the means of all places (rows, places) given the values so far, which triangle each row
+    has, and what each adds to the log-likelihood; the number of triangles, or -1 if there is no
+    room for all.
+    """
+    wide = triangles.root.shape[1]
+    w, white = np.zeros((wide + 1, wide)), np.zeros(wide)
+    run = np.zeros((2, wide, 2 * wide + rows.known.shape[1] + 1))
+    used = 1
+    triangles.link[0] = 0
+    triangles.link[0, 2] = -1
     for s in range(len(first) - 1):
-        n = 0
-        for row in range(first[s], first[s + 1]):
-            total = 0.0
+        t, before, row = 0, 0, first[s]
+        while row < first[s + 1]:
             kind = min(row - first[s], order)
-            begin = additions.of_slice[kind]
-            for q in range(begin, additions.of_slice[kind + 1]):
-                _add(additions, q, row, q - begin, rows, m, p)
-                if not np.isnan(rows.y[row, q - begin]):
-                    total += _condition(additions.size[q], rows.y[row, q - begin], m, p)
-                n = _keep(additions, q, m, p, thin, thinner)
-            for i in range(n):
-                means[row, i] = m[i]
-                for j in range(n):
-                    covariances[row, i, j] = p[i, j]
-            log_likelihood[row] = total
+            last = t
+            t = _successor(slices, kind, row, rows, numbers, triangles, t, before, used, w)
+            if t < 0:
+                return -1
+            used += t == used
+            which[row] = t
+            if t == last and triangles.ends[t, 0] == triangles.ends[t, 2]:
+                constant = _composed(slices, kind, row, rows, numbers, triangles, t, run)
+                row = _run_steadily(
+                    slices,
+                    kind,
+                    row,
+                    first[s + 1],
+                    rows,
+                    triangles,
+                    t,
+                    run,
+                    constant,
+                    which,
+                    joint,
+                    log_likelihood,
+                )
+                continue
+            if row > first[s]:
+                for a in range(slices.n_before[kind]):
+                    joint[row, a] = joint[row - 1, slices.kept[slices.first_kept[before] + a]]
+            log_likelihood[row] = _add_values(
+                slices, kind, row, rows, numbers, triangles, t, joint[row], white
+            )
+            before = kind
+            row += 1
+    return used
 
 
 @inner
-def _undo_value(n: int, y: float, m: Floats, p: Floats, r: Floats, big: Floats) -> None:
-    """What a value says, given what later ones say; ``m`` and ``p`` are those before it."""
-    spread = p[n, n]
-    if spread <= 0.0:
-        return
-    along, twice = 0.0, 0.0
-    for i in range(n + 1):
-        along += p[i, n] / spread * r[i]
-    r[n] += (y - m[n]) / spread - along
-    # N K, its last entry counted with the rest: L' N L = N - e (NK)' - (NK) e' + e e' K'NK
-    for i in range(n + 1):
-        total = 0.0
-        for j in range(n + 1):
-            total += big[i, j] * p[j, n] / spread
-        big[i, n + 1] = total
-    for i in range(n + 1):
-        twice += p[i, n] / spread * big[i, n + 1]
-    for i in range(n):
-        big[i, n] -= big[i, n + 1]
-        big[n, i] = big[i, n]
-    big[n, n] += -2.0 * big[n, n + 1] + twice + 1.0 / spread
-
-
-@inner
-def _undo_addition(
-    additions: Additions, q: int, row: int, o: int, rows: RowNumbers, r: Floats, big: Floats
+def _spread_back(
+    slices: Slices, kind: int, triangles: Triangles, t: int, kept: Floats, cov: Floats
 ) -> None:
-    """Hand what is said about a node over to its parents."""
-    n = additions.size[q]
-    first, last = additions.first_parent[q], additions.first_parent[q + 1]
-    for a in range(first, last):
-        h, at = rows.slopes[row, o, a - first], additions.parent[a]
-        r[at] += h * r[n]
-    for a in range(first, last):
-        h, at = rows.slopes[row, o, a - first], additions.parent[a]
-        for j in range(n):
-            big[at, j] += h * big[n, j]
-            big[j, at] += h * big[j, n]
-        for b in range(first, last):
-            other = additions.parent[b]
-            big[at, other] += h * rows.slopes[row, o, b - first] * big[n, n]
+    """The smoothed covariance of all places of a row from that of what it keeps (in the order of
+    the message).
+    """
+    n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
+    order, pivot, ends = triangles.order[t], triangles.pivot[t], triangles.ends[t]
+    r = triangles.root[t]
+    cov[:n, :n] = 0.0
+    first = slices.first_kept[kind]
+    for a in range(slices.first_kept[kind + 1] - first):
+        for b in range(slices.first_kept[kind + 1] - first):
+            cov[slices.kept[first + a], slices.kept[first + b]] = kept[a, b]
+    for d in range(ends[1], n):
+        at = order[d]
+        for c in range(ends[0], ends[1]):
+            total = 0.0
+            for k in range(ends[0], ends[1]):
+                if pivot[k] >= 0:
+                    total += r[pivot[k], d] * cov[order[k], order[c]]
+            cov[at, order[c]] = total
+            cov[order[c], at] = total
+    for d in range(ends[1], n):
+        for e in range(ends[1], d + 1):
+            total = 0.0
+            for k in range(ends[0], ends[1]):
+                if pivot[k] >= 0:
+                    total += cov[order[d], order[k]] * r[pivot[k], e]
+            for i in range(ends[3], ends[4]):
+                total += r[i, d] * r[i, e]
+            cov[order[d], order[e]] = total
+            cov[order[e], order[d]] = total
 
 
 @inner
-def _undo_keep(
-    additions: Additions, q: int, r: Floats, big: Floats, thin: Floats, thinner: Floats
+def _square(
+    slices: Slices, kind: int, triangles: Triangles, t: int, w: Floats, kept: Floats
 ) -> None:
-    """Give what was left out its place again; nothing later speaks of it."""
-    first = additions.first_kept[q]
-    n, wide = additions.first_kept[q + 1] - first, additions.size[q] + 1
-    for i in range(n):
-        thin[i] = r[i]
-        for j in range(n):
-            thinner[i, j] = big[i, j]
-    for i in range(wide):
-        r[i] = 0.0
-        for j in range(wide):
-            big[i, j] = 0.0
-    for i in range(n):
-        a = additions.kept[first + i]
-        r[a] = thin[i]
-        for j in range(n):
-            big[a, additions.kept[first + j]] = thinner[i, j]
+    """The covariance of what a row keeps given the values so far, in the order of the message."""
+    n_rows = _message(slices, kind, triangles.root[t], triangles.order[t], triangles.ends[t], w)
+    n = slices.first_kept[kind + 1] - slices.first_kept[kind]
+    for a in range(n):
+        for b in range(n):
+            total = 0.0
+            for i in range(n_rows):
+                total += w[i, a] * w[i, b]
+            kept[a, b] = total
+
+
+@inner
+def _is_the_same(n: int, kept: Floats, last: Floats) -> bool:
+    for a in range(n):
+        for b in range(n):
+            size = np.sqrt(max(last[a, a], 0.0) * max(last[b, b], 0.0))
+            if abs(kept[a, b] - last[a, b]) > CONVERGED * size:
+                return False
+    return True
 
 
 @inner
 def _add_moments(
-    additions: Additions,
+    slices: Slices,
     q: int,
     row: int,
     o: int,
-    rows: RowNumbers,
+    rows: RowValues,
     weight: float,
     mean: Floats,
     cov: Floats,
@@ -256,32 +599,31 @@ def _add_moments(
     squares: Floats,
     counts: Floats,
 ) -> None:
-    """Add the smoothed moments of a family; ``mean`` and ``cov`` are those of all variables."""
-    first = additions.first_column[q]
-    p = additions.first_column[q + 1] - first
-    g = additions.place[q] + rows.group[row, o]
+    """Add the smoothed moments of a family; ``mean`` and ``cov`` are those of all places."""
+    first = slices.first_column[q]
+    p = slices.first_column[q + 1] - first
+    g = slices.sums[q] + rows.group[row, o]
     counts[g] += weight
     for i in range(p):
-        a = additions.column[first + i]
-        x = rows.known[row, first - additions.first_column[q - o] + i] if a < 0 else mean[a]
-        x -= centers[g, i]
+        a = slices.column[first + i]
+        x = (rows.known[row, -1 - a] if a < 0 else mean[a]) - centers[g, i]
         sums[g, i] += weight * x
-        for j in range(p):
-            b = additions.column[first + j]
-            y = rows.known[row, first - additions.first_column[q - o] + j] if b < 0 else mean[b]
+        for j in range(i + 1):
+            b = slices.column[first + j]
+            y = (rows.known[row, -1 - b] if b < 0 else mean[b]) - centers[g, j]
             c = cov[a, b] if a >= 0 and b >= 0 else 0.0
-            squares[g, i, j] += weight * (x * (y - centers[g, j]) + c)
+            squares[g, i, j] += weight * (x * y + c)
 
 
 @kernel
 def smooth_rows(
-    additions: Additions,
-    rows: RowNumbers,
+    slices: Slices,
+    rows: RowValues,
     first: Integers,
     order: int,
-    is_filter: bool,
-    means: Floats,
-    covariances: Floats,
+    triangles: Triangles,
+    which: Integers,
+    joint: Floats,
     weights: Floats,
     believed: Floats,
     spread: Floats,
@@ -291,83 +633,60 @@ def smooth_rows(
     squares: Floats,
 ) -> None:
     """Fill mean and variance of each open variable (rows, open variables), and add the moments of
-    the families: weights, sums and sums of products of the columns less their ``centers``.
-
-    A filter forgets at every row what later rows say.
+    the families: weights, sums and the lower half of the sums of products of the columns less
+    their ``centers``. ``joint`` has the filtered means, and the smoothed ones afterwards.
     """
-    widest = means.shape[1] + len(additions.size) + 1
-    most = 0
-    for kind in range(len(additions.of_slice) - 1):
-        most = max(most, additions.of_slice[kind + 1] - additions.of_slice[kind])
-    m, p = np.zeros((most + 1, widest)), np.zeros((most + 1, widest, widest))
-    r, big = np.zeros(widest), np.zeros((widest, widest + 1))
-    thin, thinner = np.zeros(widest), np.zeros((widest, widest))
-    mean, cov = np.zeros(widest), np.zeros((widest, widest))
+    wide = triangles.root.shape[1]
+    w, cov = np.zeros((wide, wide)), np.zeros((wide, wide))
+    kept, last = np.zeros((wide, wide)), np.zeros((wide, wide))
+    away = np.zeros(wide)
     for s in range(len(first) - 1):
-        r[:] = 0.0
-        big[:] = 0.0
+        is_steady = False
         for row in range(first[s + 1] - 1, first[s] - 1, -1):
-            if is_filter:
-                r[:] = 0.0
-                big[:] = 0.0
-            kind = min(row - first[s], order)
-            begin, end = additions.of_slice[kind], additions.of_slice[kind + 1]
-            if row > first[s] and begin < end:
-                n = additions.size[begin]
-                m[0, :n] = means[row - 1, :n]
-                p[0, :n, :n] = covariances[row - 1, :n, :n]
-            for q in range(begin, end):
-                o = q - begin
-                n = additions.size[q]
-                _add(additions, q, row, o, rows, m[o], p[o])
-                m[o + 1, : n + 1] = m[o, : n + 1]
-                p[o + 1, : n + 1, : n + 1] = p[o, : n + 1, : n + 1]
-                if not np.isnan(rows.y[row, o]):
-                    _condition(n, rows.y[row, o], m[o + 1], p[o + 1])
-                _keep(additions, q, m[o + 1], p[o + 1], thin, thinner)
-            for q in range(end - 1, begin - 1, -1):
-                o = q - begin
-                n = additions.size[q]
-                y = rows.y[row, o]
-                _undo_keep(additions, q, r, big, thin, thinner)
-                if not np.isnan(y):
-                    _undo_value(n, y, m[o], p[o], r, big)
-                for i in range(n + 1):
-                    total = m[o, i]
-                    for j in range(n + 1):
-                        total += p[o, i, j] * r[j]
-                        product = 0.0
-                        for k in range(n + 1):
-                            product += big[j, k] * p[o, k, i]
-                        thinner[j, i] = product
-                    mean[i] = total
-                for i in range(n + 1):
-                    for j in range(n + 1):
-                        total = p[o, i, j]
-                        for k in range(n + 1):
-                            total -= p[o, i, k] * thinner[k, j]
-                        cov[i, j] = total
-                if not np.isnan(y):
-                    mean[n] = y
-                    for i in range(n + 1):
-                        cov[i, n] = 0.0
-                        cov[n, i] = 0.0
-                if additions.child[q] >= 0:
-                    believed[row, additions.child[q]] = mean[n]
-                    spread[row, additions.child[q]] = max(cov[n, n], 0.0)
+            kind, t = min(row - first[s], order), which[row]
+            n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
+            k = slices.first_kept[kind + 1] - slices.first_kept[kind]
+            pivot, ends = triangles.pivot[t], triangles.ends[t]
+            if row + 1 == first[s + 1]:
+                _square(slices, kind, triangles, t, w, kept)
+                _spread_back(slices, kind, triangles, t, kept, cov)
+                is_steady = False
+            else:
+                is_steady = is_steady and which[row + 1] == t
+                if not is_steady:
+                    last[:k, :k] = kept[:k, :k]
+                    kept[:k, :k] = cov[:k, :k]
+                    _spread_back(slices, kind, triangles, t, kept, cov)
+                    is_steady = which[row + 1] == t and _is_the_same(k, kept, last)
+                for a in range(k):
+                    place = slices.kept[slices.first_kept[kind] + a]
+                    away[place] = joint[row + 1, a] - joint[row, place]
+                    joint[row, place] = joint[row + 1, a]
+                for d in range(ends[1], n):
+                    total = 0.0
+                    for c in range(ends[0], ends[1]):
+                        if pivot[c] >= 0:
+                            gain = triangles.root[t, pivot[c], d]
+                            total += gain * away[triangles.order[t, c]]
+                    joint[row, triangles.order[t, d]] += total
+            begin = slices.first_node[kind]
+            for q in range(begin, slices.first_node[kind + 1]):
+                place = slices.n_before[kind] + q - begin
+                if slices.child[q] >= 0:
+                    believed[row, slices.child[q]] = joint[row, place]
+                    spread[row, slices.child[q]] = cov[place, place]
                 if len(counts) > 0:
                     _add_moments(
-                        additions,
+                        slices,
                         q,
                         row,
-                        o,
+                        q - begin,
                         rows,
                         weights[s],
-                        mean,
+                        joint[row],
                         cov,
                         centers,
                         sums,
                         squares,
                         counts,
                     )
-                _undo_addition(additions, q, row, o, rows, r, big)
