@@ -17,6 +17,7 @@ from consilience.dynamic.dynamic_network import (
 )
 from consilience.dynamic.first_choices import (
     Conditional as Conditional,
+    Diffuse as Diffuse,
     Estimated as Estimated,
     Stationary as Stationary,
 )
@@ -45,6 +46,14 @@ from consilience.dynamic.panel_reading import (
     SplitSequences as SplitSequences,
     read_panel as read_panel,
 )
+from consilience.dynamic.state_space import (
+    StateSpace as StateSpace,
+    from_state_space as from_state_space,
+    to_state_space as to_state_space,
+)
 from consilience.dynamic.var_matrices import (
     VAR as VAR,
+)
+from consilience.parameters.known_numbers import (
+    Known as Known,
 )

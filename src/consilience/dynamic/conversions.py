@@ -29,7 +29,7 @@ from consilience.errors import InputError, ModelError
 from consilience.network.network import Network
 from consilience.network.record import Record
 
-__all__ = ["HMM", "from_hmm", "from_var", "to_hmm", "to_var"]
+__all__ = ["HMM", "array_of", "factor_of", "from_hmm", "from_var", "to_hmm", "to_var"]
 
 SYMMETRY = 1e-10
 
@@ -60,10 +60,10 @@ def from_var(
     """
     graph = vector_autoregression(names, max(len(coefficients), 1))
     n, order = len(names), len(coefficients)
-    lags = _array("coefficients", coefficients, (order, n, n))
-    constant = _array("intercept", intercept, (n,))
-    noise = _array("covariance", covariance, (n, n))
-    unit, variances = _factor(noise)
+    lags = array_of("coefficients", coefficients, (order, n, n))
+    constant = array_of("intercept", intercept, (n,))
+    noise = array_of("covariance", covariance, (n, n))
+    unit, variances = factor_of(noise)
     inverse = np.linalg.inv(unit)  # I - B0
     rows = [constant, *lags]
     within = np.eye(n) - inverse
@@ -142,7 +142,7 @@ def from_hmm(
     if first.ndim != 1 or not first.size:
         raise InputError("from_hmm: start must have a probability for each state.")
     k = len(first)
-    moves = _array("transition", transition, (k, k))
+    moves = array_of("transition", transition, (k, k))
     shown = np.asarray(emission, float)
     if shown.ndim != 2 or len(shown) != k:
         raise InputError(
@@ -255,7 +255,8 @@ def _emitted(
     return found
 
 
-def _array(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+def array_of(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    """The values as numbers of this shape; other ones are refused by name."""
     try:
         array = np.asarray(values, float)
     except (TypeError, ValueError):
@@ -268,7 +269,7 @@ def _array(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
     return array
 
 
-def _factor(covariance: Floats) -> tuple[Floats, Floats]:
+def factor_of(covariance: Floats) -> tuple[Floats, Floats]:
     """A unit lower triangle U and variances d with U diag(d) U' the covariance, which may be
     singular: a variable without noise of its own has no part in later ones.
     """

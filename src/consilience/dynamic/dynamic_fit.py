@@ -18,7 +18,7 @@ statistical analysis of probabilistic functions of Markov chains. Annals of Math
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +45,7 @@ from consilience.incomplete.ascent import Climber
 from consilience.incomplete.em import EM, Convergence, refuse_logistic
 from consilience.incomplete.em_record import on_falls, report_of, with_rounds
 from consilience.incomplete.first_tables import labelled, smoothed
-from consilience.incomplete.hidden import Hidden
+from consilience.incomplete.hidden import Hidden, continuous_of
 from consilience.incomplete.restarts import ended_by, number_of_starts
 from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
@@ -54,6 +54,7 @@ from consilience.network.network import MEMORY_LIMIT
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
 from consilience.parameters.fit_record import NO_REPORT, ROUNDING, GapReport, Statistics, record_of
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.known_numbers import Known
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.structure.searches.task import Progress
 
@@ -72,6 +73,7 @@ def fit(
     logistic: LogisticEstimator | None = None,
     hidden: Hidden | None = None,
     initial: Initial | None = None,
+    known: Mapping[str, Known] | None = None,
     gaps: EM | AvailableCases | None = None,
     seed: Seed = 0,
     memory_limit: float = MEMORY_LIMIT,
@@ -88,12 +90,16 @@ def fit(
     estimator, gaussian, logistic
         As in :func:`consilience.fit`.
     hidden
-        For each node that no row has a value of, the number of its states or their names.
+        For each node that no row has a value of, the number of its states, their names, or
+        ``float`` if it is continuous.
     initial
-        What the first slices are: ``Estimated()``, ``Conditional()``, ``Stationary()``, or a
-        network over ``x(0)`` and so on, which is kept. If not said, estimated for two sequences or
-        more; with one, or too few, the first values of recorded nodes are given. The record says
-        which.
+        What the first slices are: ``Estimated()``, ``Conditional()``, ``Diffuse()``,
+        ``Stationary()``, or a network over ``x(0)`` and so on, which is kept. If not said,
+        estimated for two sequences or more; with one, or too few, the first values of recorded
+        nodes are given, and hidden continuous ones are diffuse. The record says which.
+    known
+        For some nodes what is not to be estimated, :class:`consilience.dynamic.Known`. A hidden
+        continuous node has no unit, zero or sign of its own but what this says.
     gaps
         What to do about missing values: ``EM()`` if not said, or ``AvailableCases()``.
     seed
@@ -124,6 +130,7 @@ def fit(
         logistic=logistic,
         hidden=hidden,
         initial=initial,
+        known=known,
         memory_limit=memory_limit,
     )
     seen = plan.statistics()
@@ -149,6 +156,7 @@ def em(
     choice: EM | None = None,
     hidden: Hidden | None = None,
     initial: Initial | None = None,
+    known: Mapping[str, Known] | None = None,
     start: DynamicNetwork | None = None,
     seed: Seed = 0,
     progress: Progress | None = None,
@@ -179,6 +187,7 @@ def em(
         logistic=None,
         hidden=hidden,
         initial=initial,
+        known=known,
         memory_limit=memory_limit,
     )
     refuse_logistic(plan.task)
@@ -195,9 +204,14 @@ def _plan(
     logistic: Any,
     hidden: Hidden | None,
     initial: Initial | None,
+    known: Mapping[str, Known] | None,
     memory_limit: float,
 ) -> FitPlan:
     check_initial(initial)
+    if known is not None and not isinstance(known, Mapping):
+        raise InputError(
+            f"fit: known must map nodes to cs.dynamic.Known(...), got {known!r}.", parameter="known"
+        )
     return plan_of(
         dag,
         panel,
@@ -206,6 +220,7 @@ def _plan(
         logistic=logistic,
         hidden=hidden,
         initial=initial,
+        known={} if known is None else known,
         memory_limit=memory_limit,
     )
 
@@ -252,7 +267,7 @@ def _flat_posteriors(
 
     The numbers stay those of the estimator. States with too few rows of their own have none.
     """
-    if not isinstance(task.chosen.get("regression"), MLE):
+    if not isinstance(task.chosen.get("regression"), MLE):  # nothing known, nothing apart
         return {}
     found: dict[str, Distribution] = {}
     for moments in used.moments:
@@ -281,10 +296,14 @@ class _Scales:
 
 
 def _scale(node: str, evidence: SequenceEvidence) -> tuple[float, float]:
+    """Mean and sd of a column; of a hidden one no mean, and the mean sd of all others."""
     name = node if node in evidence.values else node.rsplit("(", 1)[0]
     column = evidence.values[name]
     known = column[~np.isnan(column)]
-    return (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
+    if known.size:
+        return float(known.mean()), float(known.std())
+    sds = [np.nanstd(one) for one in evidence.values.values() if not np.isnan(one).all()]
+    return 0.0, float(np.mean(sds)) if sds else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,19 +356,28 @@ class _Run:
         if self.begin is not None:
             _check_start(self.begin, plan)
         is_blind = bool(plan.hidden) and self.begin is None
+        levels = continuous_of(plan.hidden, plan.panel.rows.variables)
         climber = Climber(
             plan.task,
             self.seen,
             self.choice,
-            tuple(plan.fixed),
+            tuple(plan.kept),
             self._prepared,
             self._start,
-            number_of_starts(self.choice.restarts, is_blind=is_blind),
+            number_of_starts(
+                self.choice.restarts,
+                is_blind=is_blind,
+                is_continuous=len(levels) == len(plan.hidden),
+            ),
             self.progress,
+            is_flat=bool(levels),
         )
         done = climber.ascent()
         best, step = done.best, done.step
-        told = report_of(self.choice, best, len(done.climbs), self.seen, hidden=plan.hidden)
+        told = report_of(
+            self.choice, best, len(done.climbs), self.seen, hidden=plan.hidden, continuous=levels
+        )
+        told = replace(told, notes=(*(told.notes or ()), *_on_levels(levels, plan)))
         falls = on_falls(best.n_falls, step.statistics(best.expected).moments)
         told = replace(told, notes=(*(told.notes or ()), *falls))
         if done.rounds is not None:
@@ -395,7 +423,8 @@ class _Run:
     def _start(self, task: FitTask, families: Families, number: int) -> Families:
         """Where a start begins: as given, from the complete rows, or at random."""
         if self.begin is not None and number == 0:
-            return _like(families, Families.of(self.begin))
+            begin = _like(families, Families.of(self.begin))
+            return replace(begin, distributions={**begin.distributions, **self._kept(families)})
         if not self.plan.hidden and number == 0:
             return self._from_statistics(task, families, self.seen)
         panel = self.plan.panel
@@ -412,12 +441,15 @@ class _Run:
         again = self.plan.statistics(replace(panel, rows=named))
         return self._from_statistics(task, families, again, is_random=True)
 
+    def _kept(self, families: Families) -> dict[str, Distribution]:
+        return {key: families.distributions[key] for key in self.plan.kept}
+
     def _from_statistics(
         self, task: FitTask, families: Families, seen: Statistics, *, is_random: bool = False
     ) -> Families:
         found = dict(task.estimated(seen))
         for key, local in found.items():
-            if isinstance(local, Categorical):
+            if isinstance(local, Categorical) and key not in self.plan.tables:
                 found[key] = local.with_parameters(smoothed(local.table))
         if is_random:
             found = {key: self._sticky(key, local) for key, local in found.items()}
@@ -428,7 +460,7 @@ class _Run:
         found = dict(families.distributions)
         rows, hidden = self.plan.panel.rows, self.plan.hidden
         for key, local in families.tables.items():
-            if key in self.plan.fixed:
+            if key in self.plan.kept:
                 continue
             name = key if key in rows.variables else key.rsplit("(", 1)[0]
             if name in hidden:
@@ -444,7 +476,7 @@ class _Run:
     def _sticky(self, key: str, local: Distribution) -> Distribution:
         """A table of a hidden node that rather stays in its last state."""
         own = lagged(key, 1)
-        if key not in self.plan.hidden or own not in local.parents:
+        if key not in self.plan.hidden or key in self.plan.tables or own not in local.parents:
             return local
         if not isinstance(local, Categorical):
             return local
@@ -454,6 +486,19 @@ class _Run:
         table = table + STICKINESS * np.eye(r) * table.mean()
         table = table / table.sum(axis=-1, keepdims=True)
         return local.with_parameters(np.moveaxis(table, -2, axis))
+
+
+def _on_levels(levels: Sequence[str], plan: FitPlan) -> list[str]:
+    """What is not determined about hidden continuous nodes."""
+    if not levels:
+        return []
+    note = f"Hidden and continuous: {_check.listed(levels)}. "
+    if plan.known:
+        return [note + f"Known in part, and not estimated: {_check.listed(plan.known)}."]
+    return [
+        note + "Nothing says their zero, unit and sign, nor, of several, which combinations they "
+        "are: compare models by likelihood and forecasts, not by coefficients; known= fixes them."
+    ]
 
 
 def _is_other(initial: Initial | None) -> bool:

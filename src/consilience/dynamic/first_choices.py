@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from consilience import _check
 from consilience.errors import InputError
 from consilience.network.network import Network
 
-__all__ = ["Conditional", "Estimated", "Initial", "Stationary", "check_initial"]
+__all__ = ["Conditional", "Diffuse", "Estimated", "Initial", "Stationary", "check_initial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,31 @@ class Stationary:
     """
 
 
-Initial: TypeAlias = Estimated | Conditional | Stationary | Network
+@dataclass(frozen=True, slots=True)
+class Diffuse:
+    """Hidden continuous nodes have in their first slices, each by itself, mean zero and this
+    variance, which says as good as nothing if it is large beside what the values tell. All other
+    nodes are as in :class:`Conditional`.
+    """
+
+    variance: float = 1e6
+
+    def __post_init__(self) -> None:
+        _check.positive("Diffuse", variance=self.variance)
+
+
+Initial: TypeAlias = Estimated | Conditional | Diffuse | Stationary | Network
 """What the first slices are: a choice, or a network over ``x(0)`` and so on that is kept."""
 
 
 def check_initial(initial: object) -> None:
     """Refuse what is no choice for the first slices."""
     if initial is not None and not isinstance(
-        initial, Estimated | Conditional | Stationary | Network
+        initial, Estimated | Conditional | Diffuse | Stationary | Network
     ):
         raise InputError(
             "fit: initial must be cs.dynamic.Estimated(), cs.dynamic.Conditional(), "
-            f"cs.dynamic.Stationary() or a network of the first slices, got {initial!r}.",
+            "cs.dynamic.Diffuse(), cs.dynamic.Stationary() or a network of the first slices, got "
+            f"{initial!r}.",
             parameter="initial",
         )

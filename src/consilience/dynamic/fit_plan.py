@@ -20,20 +20,21 @@ from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.early_slices import early_parents, flat, is_tied, tied_family
-from consilience.dynamic.first_choices import Conditional, Estimated, Initial, Stationary
+from consilience.dynamic.first_choices import Conditional, Diffuse, Estimated, Initial, Stationary
 from consilience.dynamic.graphs_in_time import check_graph, order_of
 from consilience.dynamic.lagged_names import at, lagged, split_lag
 from consilience.dynamic.lagged_rows import first_slices, windows
 from consilience.dynamic.panel import Panel
 from consilience.errors import DataError, GraphError, InputError
 from consilience.graph.dag import DAG
-from consilience.incomplete.hidden import Hidden, hidden_variables
+from consilience.incomplete.hidden import Hidden, blank_columns, continuous_of, hidden_variables
 from consilience.network.network import Network
 from consilience.network.record import Record
 from consilience.parameters.choices import choices, kind_of
 from consilience.parameters.estimator import LogisticFit
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask, source_root
+from consilience.parameters.known_numbers import Known, WithKnown
 from consilience.statistics.counts import Counts
 from consilience.statistics.gather import engine_of
 from consilience.statistics.moments import Moments
@@ -66,6 +67,8 @@ class FitPlan:
         The task of estimating all these families.
     fixed
         Distributions of early nodes that are kept as they are.
+    tables
+        Tables that are known.
     notes
         What is said about the first slices.
     """
@@ -82,7 +85,19 @@ class FitPlan:
     counted_from: Mapping[str, int]
     task: FitTask
     fixed: Mapping[str, Distribution]
+    tables: Mapping[str, Distribution]
     notes: tuple[str, ...]
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Nodes of which something is known."""
+        kinds = [one for one in self.task.chosen.values() if isinstance(one, WithKnown)]
+        return tuple(kinds[0].known) if kinds else ()
+
+    @property
+    def kept(self) -> dict[str, Distribution]:
+        """All distributions that no step changes."""
+        return {**self.fixed, **self.tables}
 
     def statistics(self, panel: Panel | None = None) -> Statistics:
         """Statistics of all families over the rows that are complete for them.
@@ -127,7 +142,7 @@ class FitPlan:
         """A network of the same structure, its numbers flat."""
         given = self.task.parents()
         found = {name: self._flat_law(name, given[name]) for name in (*self.nodes, *self.own)}
-        return self.network(found)
+        return self.network({**found, **self.tables})
 
     def _flat_law(self, name: str, parents: Sequence[str]) -> Distribution:
         schema = self.task.engine.schema
@@ -203,6 +218,7 @@ def plan_of(
     logistic: Any,
     hidden: Hidden | None,
     initial: Initial | None,
+    known: Mapping[str, Known],
     memory_limit: float,
 ) -> FitPlan:
     """The checked plan of a fit; see :func:`consilience.dynamic.fit`."""
@@ -217,7 +233,7 @@ def plan_of(
     way, notes = _way(
         initial, wide, nodes, parents, hidden=tuple(states), order=order, source=source
     )
-    conditional, own, fixed = _first(way, nodes, parents, tuple(states), order=order, source=source)
+    conditional, own, fixed = _first(way, nodes, parents, states, order=order, source=source)
     counted = {
         name: _counted_from(way, parents[name], tuple(states), name, order=order, source=source)
         for name in nodes
@@ -233,6 +249,7 @@ def plan_of(
         said=(estimator, gaussian, logistic),
         memory_limit=memory_limit,
     )
+    task = _with_known(task, known)
     return FitPlan(
         wide,
         dag,
@@ -246,6 +263,7 @@ def plan_of(
         counted,
         task,
         fixed,
+        _known_tables(task, known),
         notes,
     )
 
@@ -278,10 +296,7 @@ def _with_hidden(panel: Panel, dag: DAG, states: Mapping[str, Variable]) -> Pane
         _check.known("node", [name], dict.fromkeys(sorted(bases)))
     if not states:
         return panel
-    blank = {
-        name: np.full(rows.n_rows, -1, code_type(variable.n_states))
-        for name, variable in states.items()
-    }
+    blank = blank_columns(states, rows.n_rows)
     table = Table(
         Schema({**rows.variables, **states}, rows.schema.source),
         {**rows.columns, **blank},
@@ -334,24 +349,28 @@ def _way(
     n = int((panel.lengths > 0).sum())
     many = f"{n:,} sequence{'s' * (n != 1)}"
     recorded = [name for name in nodes if name not in hidden]
-    is_free = [name for name in recorded if not is_tied(parents[name], 0)]
+    levels = continuous_of(hidden, panel.rows.variables)
+    is_free = [name for name in (*recorded, *levels) if not is_tied(parents[name], 0)]
     if initial is not None:
         if isinstance(initial, Estimated):
             _refuse_too_few(panel, is_free, parents, order, source=source)
-        kind = type(initial).__name__
-        return initial, (f"First slices: {kind} ({many}).",)
+        kind = repr(initial) if isinstance(initial, Diffuse) else type(initial).__name__
+        return initial, (f"First slices: {kind.removesuffix('()')} ({many}).",)
     if n < 2:
         note = "One sequence says nothing about its own start: "
-        if is_free:
-            note += f"the first values of {_check.listed(is_free)} are given; "
-        if hidden:
-            note += "of hidden nodes the first law rests on one sequence and the prior; "
+        given = [name for name in is_free if name not in levels]
+        if given:
+            note += f"the first values of {_check.listed(given)} are given; "
+        if levels:
+            note += f"that of {_check.listed(levels)} is diffuse; "
+        if len(levels) < len(hidden):
+            note += "of hidden states the first law rests on one sequence and the prior; "
         return Conditional(), (note.rstrip("; ") + ".",) if is_free or hidden else ()
     lacking = _too_few(panel, is_free, parents, order, source=source)
     if lacking:
         return Conditional(), (
             f"First slices: {many} are too few to estimate the first law of {lacking!r}, so the "
-            "first values are given.",
+            "first values are given, and those of hidden continuous nodes are diffuse.",
         )
     return Estimated(), (f"First slices: estimated from {many}.",)
 
@@ -400,13 +419,16 @@ def _first(
     way: Initial,
     nodes: Sequence[str],
     parents: Mapping[str, tuple[str, ...]],
-    hidden: Sequence[str],
+    hidden: Mapping[str, Variable],
     *,
     order: int,
     source: str | None,
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], dict[str, Distribution]]:
     """Early nodes that are given, those with families of their own, and those that are kept."""
-    given, own, fixed = [], {}, {}
+    given: list[str] = []
+    own: dict[str, tuple[str, ...]] = {}
+    fixed: dict[str, Distribution] = {}
+    variance = way.variance if isinstance(way, Diffuse) else Diffuse().variance
     for k in range(order):
         for name in nodes:
             node = at(name, k)
@@ -414,12 +436,54 @@ def _first(
             if isinstance(way, Network):
                 if not tied:
                     fixed[node] = way[node]
+            elif name in hidden and hidden[name].is_continuous and not isinstance(way, Estimated):
+                if not tied:
+                    fixed[node] = _diffuse(node, variance)
             elif name in hidden or isinstance(way, Estimated):
                 if not tied:
                     own[node] = early_parents(parents[name], k, source)
-            elif not (tied and _has_hidden(parents[name], hidden)):
+            elif not (tied and _has_hidden(parents[name], tuple(hidden))):
                 given.append(node)
     return tuple(given), own, fixed
+
+
+def _diffuse(node: str, variance: float) -> LinearGaussian:
+    return LinearGaussian(Variable(node), (), np.zeros(()), np.zeros(0), np.sqrt(variance))
+
+
+def _with_known(task: FitTask, known: Mapping[str, Known]) -> FitTask:
+    """The task with estimators that keep what is known."""
+    if not known:
+        return task
+    _check.known("node", known, task.kind)
+    schema = task.engine.schema
+    for name, one in known.items():
+        if not isinstance(one, Known):
+            raise InputError(
+                f"known: what is known of {name!r} must be cs.dynamic.Known(...), got {one!r}.",
+                variable=name,
+            )
+        variables = [schema[parent] for parent in task.bare_parents(name)]
+        sizes = [v.n_states for v in variables if not v.is_continuous]
+        if schema[name].is_continuous:
+            one.check(name, sizes, [v.name for v in variables if v.is_continuous])
+        else:
+            one.check_table(name, [*sizes, schema[name].n_states])
+    return replace(
+        task, chosen={kind: WithKnown(each, known) for kind, each in task.chosen.items()}
+    )
+
+
+def _known_tables(task: FitTask, known: Mapping[str, Known]) -> dict[str, Distribution]:
+    """The tables that are known, as they will stand in the network."""
+    found: dict[str, Distribution] = {}
+    for name, one in known.items():
+        if one.table is not None:
+            every = {**task.engine.schema.variables, **{r.child.name: r.child for r in task.root}}
+            given = tuple(every[parent] for parent in task.parents()[name])
+            shape = [v.n_states for v in (*given, every[name])]
+            found[name] = Categorical(every[name], given, np.broadcast_to(one.table, shape).copy())
+    return found
 
 
 def _has_hidden(parents: Sequence[str], hidden: Sequence[str]) -> bool:
@@ -436,7 +500,7 @@ def _counted_from(
     source: str | None,
 ) -> int:
     """The first step whose rows count for a family of the transition."""
-    is_given = isinstance(way, Conditional | Stationary) and name not in hidden
+    is_given = isinstance(way, Conditional | Diffuse | Stationary) and name not in hidden
     if is_given and not _has_hidden(parents, hidden):
         return order
     return max((split_lag(parent)[1] for parent in parents if parent != source), default=0)

@@ -263,7 +263,8 @@ class LinearPart:
         """What a kind of slice adds, parents first, and what stays."""
         came = self.scope_after(k - 1 if k < self.order else self.order) if k else ()
         places = {TimedNode(node.name, node.lag + 1): a for a, node in enumerate(came)}
-        n_before, columns = len(came), {}
+        n_before = len(came)
+        columns: dict[TimedNode, int] = {}
         nodes: list[_Node] = []
         for child in given:
             columns[TimedNode(child, 0)] = -1 - len(columns)

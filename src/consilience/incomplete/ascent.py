@@ -18,15 +18,19 @@ from consilience.incomplete.steps import Step, climbing, held
 from consilience.inference.cases import Expected
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.known_numbers import WithKnown
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
 from consilience.structure.searches.task import Progress
 
-__all__ = ["Ascent", "Climber"]
+__all__ = ["Ascent", "Climber", "while_climbing"]
 
 ROUNDS = 10.0
 """How much wider the tolerance is of the rounds of an estimator that has no objective."""
 
+
+FINER = 1e-6
+"""How much finer the tolerance is of the last climb on a flat likelihood."""
 
 Net = TypeVar("Net", bound=HasFamilies)
 
@@ -83,6 +87,9 @@ class Climber(Generic[Net]):
         Number of starts.
     progress
         Called now and then with None and a text.
+    is_flat
+        Whether the likelihood is flat, as it is along what tells hidden continuous nodes from
+        noise: the best climb then goes on to a finer tolerance.
     """
 
     task: FitTask
@@ -93,10 +100,11 @@ class Climber(Generic[Net]):
     start: Callable[[FitTask, Net, int], HasFamilies]
     n_starts: int
     progress: Progress | None
+    is_flat: bool = False
 
     def ascent(self) -> Ascent:
         """Climb from all starts; then rounds with an estimator that has no objective."""
-        plain = replace(self.task, chosen=_while_climbing(self.task.chosen))
+        plain = replace(self.task, chosen=while_climbing(self.task.chosen))
         task = climbing(plain, self.seen.counts)
         net, rows = self.prepare(task)
         space = Space(net, rows)
@@ -106,6 +114,8 @@ class Climber(Generic[Net]):
             self.n_starts,
         )
         best = max(climbs, key=lambda one: one.objective[-1])
+        if self.is_flat and best.stopped_by == "tolerance":
+            self._go_on(step, space, best)
         if task is plain:
             return Ascent(climbs, best, None, self.task, best.expected, step, space)
         rounds, tables = self._rounds(plain, step, space, best, net=net)
@@ -122,6 +132,21 @@ class Climber(Generic[Net]):
             accelerate=self.how.accelerate,
             tell=self._teller(number),
         )
+
+    def _go_on(self, step: Step, space: Space, best: Climb) -> None:
+        """Climb on from where a climb ended."""
+        left = self.how.iterations - len(best.objective) + 1
+        more = climb(
+            Problem(space, step.maximize, step.log_prior),
+            best.vector,
+            iterations=max(left, 1),
+            tolerance=FINER * self.how.tolerance,
+            accelerate=self.how.accelerate,
+            tell=self._teller(0),
+        )
+        best.vector, best.expected, best.stopped_by = more.vector, more.expected, more.stopped_by
+        best.objective += more.objective[1:]
+        best.n_falls += more.n_falls
 
     def _rounds(
         self, plain: FitTask, climbed: Step, space: Space, best: Climb, *, net: Net
@@ -148,7 +173,7 @@ class Climber(Generic[Net]):
         return tell
 
 
-def _while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
+def while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Estimators for the steps: variances over n, which the likelihood is highest at."""
     return {kind: _over_n(one) for kind, one in chosen.items()}
 
@@ -156,6 +181,6 @@ def _while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def _over_n(estimator: Any) -> Any:
     if isinstance(estimator, MLE):
         return MLE(unbiased=False)
-    if isinstance(estimator, Pooled | Separate):
+    if isinstance(estimator, Pooled | Separate | WithKnown):
         return replace(estimator, estimator=_over_n(estimator.estimator))
     return estimator

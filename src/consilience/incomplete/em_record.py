@@ -15,9 +15,18 @@ __all__ = ["on_falls", "report_of", "with_rounds"]
 
 
 def report_of(
-    choice: How, best: Climb, n_starts: int, seen: Statistics, *, hidden: tuple[str, ...]
+    choice: How,
+    best: Climb,
+    n_starts: int,
+    seen: Statistics,
+    *,
+    hidden: tuple[str, ...],
+    continuous: tuple[str, ...] = (),
 ) -> GapReport:
-    """What the record says: how the gaps were filled, on which condition, and how it ended."""
+    """What the record says: how the gaps were filled, on which condition, and how it ended.
+
+    Nothing is said of hidden nodes that are ``continuous``.
+    """
     notes = []
     n_incomplete = [*(c.n_incomplete for c in seen.counts), *(m.n_incomplete for m in seen.moments)]
     if any(one.sum() > 0 for one in n_incomplete) and not _is_only_hidden(seen, hidden):
@@ -28,7 +37,7 @@ def report_of(
             "sources "
             "that are pooled or kept apart)."
         )
-    notes += note_on_hidden(hidden)
+    notes += note_on_hidden([name for name in hidden if name not in continuous])
     steps = len(best.objective)
     if best.stopped_by == "iterations":
         notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")

@@ -125,18 +125,35 @@ def random_tables(
 
 
 def labelled(table: Table, hidden: Sequence[str], rng: np.random.Generator) -> Table:
-    """The table with states of the hidden nodes put in: of the random row that is nearest.
+    """The table with values of the hidden nodes put in: states of the random row that is nearest.
 
     For each hidden node as many rows as it has states are drawn, and every row takes the state of
     the nearest of them: continuous columns in units of their sd, a state that differs counts one,
-    and what one of the two rows lacks counts nothing.
+    and what one of the two rows lacks counts nothing. A continuous one gets a random combination of
+    the continuous columns in units of their sds, and noise.
     """
     columns = dict(table.columns)
     for name in hidden:
+        if table.variables[name].is_continuous:
+            columns[name] = _combination(table, hidden, rng)
+            continue
         centers = rng.choice(table.n_rows, table.variables[name].n_states)
         distances = [_distances(table, int(row), hidden) for row in centers]
         columns[name] = np.argmin(distances, axis=0).astype(table.columns[name].dtype)
     return Table(table.schema, columns, table.source_codes, table.weights, table.origins)
+
+
+def _combination(table: Table, hidden: Sequence[str], rng: np.random.Generator) -> Floats:
+    """A random combination of what is known of the continuous columns, half of it noise."""
+    total, n = np.zeros(table.n_rows), 0
+    for name, column in table.columns.items():
+        if name not in hidden and table.variables[name].is_continuous:
+            known = column[np.isfinite(column)]
+            if len(known) and known.std() > 0:
+                total += rng.normal() * np.nan_to_num((column - known.mean()) / known.std())
+                n += 1
+    spread = float(total.std()) if n else 0.0
+    return np.asarray((total / spread if spread > 0 else 0.0) + rng.normal(size=table.n_rows))
 
 
 def _distances(table: Table, row: int, hidden: Sequence[str]) -> Floats:

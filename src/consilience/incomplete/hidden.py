@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from consilience import _check
+from consilience._typing import Column
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 
-__all__ = ["Hidden", "hidden_variables", "with_hidden"]
+__all__ = ["Hidden", "blank_columns", "continuous_of", "hidden_variables", "with_hidden"]
 
-Hidden = Mapping[str, int | Sequence[str]]
-"""For each hidden node the number of its states, or their names."""
+Hidden = Mapping[str, int | Sequence[str] | type[float]]
+"""For each hidden node the number of its states, or their names; ``float`` if it is continuous."""
 
 
 def with_hidden(table: Table, dag: DAG, hidden: Hidden) -> Table:
@@ -41,10 +42,7 @@ def with_hidden(table: Table, dag: DAG, hidden: Hidden) -> Table:
             )
         if name not in dag.nodes:
             _check.unknown("node", name, dag.nodes)
-    columns = {
-        name: np.full(table.n_rows, -1, code_type(variable.n_states))
-        for name, variable in variables.items()
-    }
+    columns = blank_columns(variables, table.n_rows)
     return Table(
         schema=Schema({**table.variables, **variables}, table.schema.source),
         columns={**table.columns, **columns},
@@ -56,20 +54,38 @@ def with_hidden(table: Table, dag: DAG, hidden: Hidden) -> Table:
     )
 
 
+def blank_columns(variables: Mapping[str, Variable], n_rows: int) -> dict[str, Column]:
+    """Columns without any value."""
+    return {
+        name: np.full(n_rows, np.nan)
+        if variable.is_continuous
+        else np.full(n_rows, -1, code_type(variable.n_states))
+        for name, variable in variables.items()
+    }
+
+
+def continuous_of(names: Sequence[str], variables: Mapping[str, Variable]) -> tuple[str, ...]:
+    """Those of some nodes that are continuous."""
+    return tuple(name for name in names if variables[name].is_continuous)
+
+
 def hidden_variables(hidden: Hidden) -> dict[str, Variable]:
     """The variables of hidden nodes; states that are only counted are named 1, 2, ..."""
     if not isinstance(hidden, Mapping):
         raise InputError(
-            "hidden must map nodes to their number of states or to a list of states, got "
-            f"{hidden!r}.",
+            "hidden must map nodes to their number of states, to a list of states, or to float, "
+            f"got {hidden!r}.",
             parameter="hidden",
         )
     found = {}
     for name, states in hidden.items():
-        if isinstance(states, str):
+        if states is float:
+            found[name] = Variable(name)
+            continue
+        if isinstance(states, str | type):
             raise InputError(
-                f"hidden: the states of {name!r} must be a number or a list of names, got "
-                f"{states!r}.",
+                f"hidden: the states of {name!r} must be a number or a list of names, or float if "
+                f"it is continuous, got {states!r}.",
                 variable=name,
             )
         if not isinstance(states, Sequence):

@@ -12,6 +12,7 @@ from consilience.errors import DataError
 __all__ = ["all_starts", "ended_by", "never_recorded", "note_on_hidden", "number_of_starts"]
 
 RESTARTS_IF_HIDDEN = 9
+RESTARTS_IF_CONTINUOUS = 2
 
 
 class _Climb(Protocol):
@@ -21,10 +22,13 @@ class _Climb(Protocol):
 AnyClimb = TypeVar("AnyClimb", bound=_Climb)
 
 
-def number_of_starts(restarts: int | None, *, is_blind: bool) -> int:
-    """One and the restarts; if these are not given, 9 of them for a climb that begins blindly."""
+def number_of_starts(restarts: int | None, *, is_blind: bool, is_continuous: bool = False) -> int:
+    """One and the restarts; if these are not given, 9 of them for a climb that begins blindly, and
+    2 if all that is hidden is continuous, where there are few tops.
+    """
     if restarts is None:
-        restarts = RESTARTS_IF_HIDDEN if is_blind else 0
+        blind = RESTARTS_IF_CONTINUOUS if is_continuous else RESTARTS_IF_HIDDEN
+        restarts = blind if is_blind else 0
     return 1 + restarts
 
 

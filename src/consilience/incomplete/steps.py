@@ -36,6 +36,7 @@ from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import is_apart, is_for_new_sources
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.known_numbers import WithKnown
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, innermost
 from consilience.parameters.source_node import by_source_table, source_node
@@ -195,6 +196,8 @@ def held(task: FitTask, expected: Sequence[Counts]) -> FitTask:
 def _held(estimator: Any, expected: Sequence[Counts]) -> Any:
     if isinstance(estimator, HDC):
         return HeldChain.of(estimator, expected)
+    if isinstance(estimator, WithKnown):
+        return replace(estimator, estimator=_held(estimator.estimator, expected))
     if isinstance(estimator, Pooled):
         return Pooled(_held(estimator.estimator, [counts.pooled() for counts in expected]))
     return estimator

@@ -83,7 +83,7 @@ class RowValues(NamedTuple):
 
 
 class Triangles(NamedTuple):
-    """The triangles of all histories, as many as are needed; the first is that of none.
+    r"""The triangles of all histories, as many as are needed; the first is that of none.
 
     ``root`` (triangles, n, n) has the columns in the order of ``order``, with :math:`G^\\top` in
     place of :math:`S_{kd}`; ``variance`` that of every place given the values so far. ``pivot`` is

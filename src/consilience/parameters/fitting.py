@@ -154,6 +154,10 @@ class FitTask:
             found |= {one.child: one.parents for one in together}
         return found
 
+    def bare_parents(self, node: str) -> tuple[str, ...]:
+        """The parents of a node but the source."""
+        return tuple(name for name in self.dag.parents(node) if name != self.source)
+
     def counts(self) -> list[Counts]:
         """Counts of the discrete families; by source for those that differ by it."""
         apart, together = self._families("table")

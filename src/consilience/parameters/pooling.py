@@ -247,8 +247,8 @@ def evidence_of_pooling(tied: Hierarchy) -> Mapping[str, float]:
 
 
 def innermost(estimator: Any) -> Any:
-    """What ``Pooled`` and ``Separate`` wrap, or the estimator itself."""
-    while isinstance(estimator, Pooled | Separate):
+    """What ``Pooled``, ``Separate`` and the like wrap, or the estimator itself."""
+    while hasattr(estimator, "estimator"):
         estimator = estimator.estimator
     return estimator
 

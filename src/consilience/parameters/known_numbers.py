@@ -1,0 +1,228 @@
+r"""Numbers of a family that are known and not to be estimated.
+
+With some coefficients :math:`b` of a regression known, the rest is the regression of
+:math:`y - b^\top z` on the other parents, whose moments follow from those of the family. With the
+intercept :math:`a` known as well, moments are taken around :math:`(0, a)` in place of the means:
+least squares around them are those through that point. So every estimator serves unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from consilience import _check, _freeze
+from consilience._typing import Floats
+from consilience.distributions import Categorical, LinearGaussian
+from consilience.errors import InputError
+from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import innermost
+from consilience.statistics.counts import Counts
+from consilience.statistics.moments import Moments
+
+__all__ = ["Known", "WithKnown"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known of a family; what is not said is estimated.
+
+    Parameters
+    ----------
+    intercept
+        Of a continuous node; a number, or one for each joint state of its discrete parents.
+    coefficients
+        Of some of its continuous parents, by name.
+    sd
+        Of what the regression leaves; positive.
+    table
+        All probabilities of a discrete node, one axis for each parent and the node last.
+
+    Examples
+    --------
+    >>> Known(intercept=0.0, coefficients={"level(t-1)": 1.0})
+    Known(intercept=0.0, coefficients={'level(t-1)': 1.0})
+    """
+
+    intercept: Any = None
+    coefficients: Mapping[str, Any] | None = None
+    sd: Any = None
+    table: Any = None
+
+    def __post_init__(self) -> None:
+        if self.coefficients is not None and not isinstance(self.coefficients, Mapping):
+            raise InputError(
+                "Known: coefficients must map parents to numbers, such as {'level(t-1)': 1.0}, got "
+                f"{self.coefficients!r}.",
+                parameter="coefficients",
+            )
+        for name, value in (
+            ("intercept", self.intercept),
+            ("sd", self.sd),
+            ("table", self.table),
+            *((f"coefficient of {p!r}", b) for p, b in (self.coefficients or {}).items()),
+        ):
+            if value is not None and not _is_finite(value):
+                raise InputError(f"Known: the {name} must be numbers, got {value!r}.")
+        if self.sd is not None and (np.asarray(self.sd, float) <= 0).any():
+            raise InputError(
+                f"Known: sd must be positive, got {self.sd!r}. For a node that is a function of "
+                "its parents take a small one.",
+                parameter="sd",
+            )
+        _freeze.own(self)
+
+    def __repr__(self) -> str:
+        fields = ("intercept", "coefficients", "sd", "table")
+        said = [(f, getattr(self, f)) for f in fields if getattr(self, f) is not None]
+        words = [f"{f}={dict(v) if isinstance(v, Mapping) else v!r}" for f, v in said]
+        return f"Known({', '.join(words)})"
+
+    def check(self, name: str, discrete: Sequence[int], continuous: Sequence[str]) -> None:
+        """Refuse what does not fit a regression with these parents."""
+        if self.table is not None:
+            raise InputError(f"known: {name!r} is continuous and has no table.", variable=name)
+        for parent in self.coefficients or {}:
+            if parent not in continuous:
+                _check.unknown("continuous parent", parent, dict.fromkeys(continuous))
+        for value in (self.intercept, self.sd, *(self.coefficients or {}).values()):
+            if value is not None and np.shape(value) not in ((), tuple(discrete)):
+                raise InputError(
+                    f"known: the numbers of {name!r} must be single ones or have the shape "
+                    f"{tuple(discrete)} of its discrete parents, got shape {np.shape(value)}.",
+                    variable=name,
+                )
+
+    def check_table(self, name: str, shape: Sequence[int]) -> None:
+        """Refuse what is no table of a discrete node of this shape."""
+        table = np.asarray([] if self.table is None else self.table, float)
+        others = (self.intercept, self.coefficients, self.sd)
+        is_table = table.shape == tuple(shape) and np.allclose(table.sum(axis=-1), 1.0, atol=1e-9)
+        if any(one is not None for one in others) or not (is_table and (table >= 0).all()):
+            raise InputError(
+                f"known: {name!r} is discrete, so its table of shape {tuple(shape)}, each row "
+                "adding up to one, is what can be known of it.",
+                variable=name,
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithKnown:
+    """An estimator that keeps what is known of some families, by the names of their children."""
+
+    estimator: Any
+    known: Mapping[str, Known]
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+    @property
+    def by_source(self) -> bool:
+        """Whether the sources are kept apart."""
+        return bool(getattr(self.estimator, "by_source", False))
+
+    @property
+    def adds_new_source(self) -> bool:
+        """Whether a source never seen has a state of its own."""
+        return bool(getattr(self.estimator, "adds_new_source", False))
+
+    def __repr__(self) -> str:
+        return f"{self.estimator!r} with {', '.join(self.known)} known in part"
+
+    def estimate(self, families: Sequence[Counts]) -> list[Categorical]:
+        """The tables of all families, the known ones as they are."""
+        found = self.estimator.estimate(families)
+        return [self._table(one) if one.child.name in self.known else one for one in found]
+
+    def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
+        """The regressions of all families; of those that are known in part, the rest of them."""
+        known = [self.known.get(one.names[-1]) for one in families]
+        rest = [
+            one if its is None else _remainder(one, its)
+            for one, its in zip(families, known, strict=True)
+        ]
+        found = self.estimator.regress(rest)
+        return [
+            local if its is None else self._whole(local, one, its)
+            for local, one, its in zip(found, families, known, strict=True)
+        ]
+
+    def notes(self, families: Sequence[Moments]) -> list[str]:
+        """What to know about the regressions that nothing is known of."""
+        others = [one for one in families if one.names[-1] not in self.known]
+        return list(self.estimator.notes(others)) if others else []
+
+    def _table(self, local: Categorical) -> Categorical:
+        table = self.known[local.child.name].table
+        whole = np.broadcast_to(np.asarray(table, float), local.table.shape)
+        return Categorical(local.child, local.given, whole.copy())
+
+    def _whole(self, rest: LinearGaussian, moments: Moments, known: Known) -> LinearGaussian:
+        said = known.coefficients or {}
+        shape = rest.intercept.shape
+        free = iter(np.moveaxis(rest.coefficients, -1, 0))
+        columns = [
+            np.broadcast_to(said[name], shape) if name in said else next(free)
+            for name in moments.names[:-1]
+        ]
+        slopes = np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))
+        intercept = rest.intercept if known.intercept is None else known.intercept
+        sd = self._sd(rest, moments, known) if known.sd is None else known.sd
+        given = _all_parents(rest, moments)
+        return LinearGaussian(
+            rest.child, given, np.broadcast_to(intercept, shape), slopes, np.broadcast_to(sd, shape)
+        )
+
+    def _sd(self, rest: LinearGaussian, moments: Moments, known: Known) -> Floats:
+        """A known intercept takes no row from what is left to tell the variance."""
+        inner = innermost(self.estimator)
+        if known.intercept is None or not (isinstance(inner, MLE) and inner.unbiased):
+            return rest.sd
+        n = moments.weight if self.by_source else moments.weight.sum(axis=0, keepdims=True)
+        left = np.maximum(n - rest.coefficients.shape[-1] - 1.0, 0.0)
+        return np.asarray(rest.sd * np.sqrt(left / (left + 1.0)).reshape(rest.sd.shape))
+
+
+def _remainder(moments: Moments, known: Known) -> Moments:
+    """The moments of the parents that are not known and of what the known ones leave."""
+    said = known.coefficients or {}
+    states = moments.weight.shape[1]
+    free = [i for i, name in enumerate(moments.names[:-1]) if name not in said]
+    turn = np.zeros((states, len(free) + 1, len(moments.names)))
+    turn[:, np.arange(len(free)), free] = 1.0
+    turn[:, -1, -1] = 1.0
+    for i, name in enumerate(moments.names[:-1]):
+        if name in said:
+            turn[:, -1, i] = -np.broadcast_to(np.asarray(said[name], float).ravel(), states)
+    mean = np.einsum("jab,fjb->fja", turn, moments.mean)
+    scatter = turn @ moments.scatter @ np.swapaxes(turn, 1, 2)
+    if known.intercept is not None:
+        around = np.zeros((states, len(free) + 1))
+        around[:, -1] = np.asarray(known.intercept, float).ravel()
+        away = np.where(moments.weight[..., None] > 0, mean - around, 0.0)
+        scatter = scatter + moments.weight[..., None, None] * (
+            away[..., :, None] * away[..., None, :]
+        )
+        mean = np.broadcast_to(around, mean.shape).copy()
+    names = tuple(moments.names[i] for i in (*free, len(moments.names) - 1))
+    return Moments(
+        names, moments.given, moments.source, moments.weight, mean, scatter, moments.n_rows
+    )
+
+
+def _all_parents(rest: LinearGaussian, moments: Moments) -> tuple[Any, ...]:
+    """The parents of a whole family: the discrete ones, then all continuous ones."""
+    return (
+        *rest.discrete,
+        *(replace(rest.child, name=name) for name in moments.names[:-1]),
+    )
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        return bool(np.isfinite(np.asarray(value, float)).all())
+    except (TypeError, ValueError):
+        return False
