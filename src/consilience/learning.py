@@ -92,7 +92,8 @@ def fit(
         :func:`consilience.gaps.variational` give the whole story.
     hidden
         For each node of the graph that no row has a value of, the number of its states or their
-        names.
+        names, or ``float`` if it is continuous: a root then has mean 0 and sd 1, and its first
+        recorded child rises with it, since no row tells its zero, unit and sign.
     seed
         Of random starts, which hidden nodes need.
     memory_limit

@@ -34,8 +34,10 @@ def conditioned(unrolled, given, free=()):
     with mp.workdps(50):
         names, mean, cov = joint_law(unrolled)
         known = [i for i, name in enumerate(names) if name in given]
-        y = mp.matrix([mp.mpf(given[names[i]]) - mean[i] for i in known])
         n = len(known)
+        y = mp.matrix(n, 1)
+        for a, i in enumerate(known):
+            y[a] = mp.mpf(given[names[i]]) - mean[i]
         block = mp.matrix(n, n)
         cross = mp.matrix(len(names), n)
         for a, i in enumerate(known):
@@ -44,10 +46,10 @@ def conditioned(unrolled, given, free=()):
             for j in range(len(names)):
                 cross[j, a] = cov[j, i]
         inverse = block**-1 if n else block
-        gain = cross * inverse
-        found, left = mean + gain * y, cov - gain * cross.T
-        log = mp.mpf(0)
+        found, left, log = mean, cov, mp.mpf(0)
         if n:
+            gain = cross * inverse
+            found, left = mean + gain * y, cov - gain * cross.T
             log = -(n * mp.log(2 * mp.pi) + mp.log(mp.det(block)) + (y.T * inverse * y)[0]) / 2
         for name in free:  # a given root of its own: its flat law counts nothing
             log += (mp.log(2 * mp.pi) + mp.mpf(given[name]) ** 2) / 2

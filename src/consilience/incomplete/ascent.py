@@ -90,6 +90,8 @@ class Climber(Generic[Net]):
     is_flat
         Whether the likelihood is flat, as it is along what tells hidden continuous nodes from
         noise: the best climb then goes on to a finer tolerance.
+    scaled
+        Hidden continuous nodes, parents first, whose zero, unit and sign a rule says.
     """
 
     task: FitTask
@@ -101,6 +103,7 @@ class Climber(Generic[Net]):
     n_starts: int
     progress: Progress | None
     is_flat: bool = False
+    scaled: Sequence[str] = ()
 
     def ascent(self) -> Ascent:
         """Climb from all starts; then rounds with an estimator that has no objective."""
@@ -108,7 +111,7 @@ class Climber(Generic[Net]):
         task = climbing(plain, self.seen.counts)
         net, rows = self.prepare(task)
         space = Space(net, rows)
-        step = Step(task, net, space, self.seen, fixed=self.fixed)
+        step = Step(task, net, space, self.seen, fixed=self.fixed, scaled=self.scaled)
         climbs = all_starts(
             lambda number: self._climb(step, space, self.start(task, net, number), number),
             self.n_starts,
@@ -153,7 +156,7 @@ class Climber(Generic[Net]):
     ) -> tuple[Climb, Any]:
         """Steps with the estimator of tables itself from where a climb ended, until they rest."""
         task = held(plain, climbed.statistics(best.expected).counts)
-        step = Step(task, net, space, self.seen, fixed=self.fixed)
+        step = Step(task, net, space, self.seen, fixed=self.fixed, scaled=self.scaled)
         rounds = climb(
             Problem(space, step.maximize, None),
             step.maximize(best.expected),

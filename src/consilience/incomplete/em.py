@@ -17,7 +17,7 @@ Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -29,7 +29,7 @@ from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.graph.dag import DAG
-from consilience.incomplete.ascent import Climber
+from consilience.incomplete.ascent import Climber, while_climbing
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb
 from consilience.incomplete.em_record import on_falls, report_of, with_rounds
@@ -40,7 +40,8 @@ from consilience.incomplete.first_tables import (
     template,
     with_smoothed_tables,
 )
-from consilience.incomplete.hidden import Hidden, with_hidden
+from consilience.incomplete.hidden import Hidden, continuous_of, with_hidden
+from consilience.incomplete.hidden_scale import note_on_scale, standardized_network
 from consilience.incomplete.restarts import (
     ended_by,
     never_recorded,
@@ -175,8 +176,10 @@ def em(
     choice
         How EM climbs; ``EM()`` if not given.
     hidden
-        For each node that no row has a value of, the number of its states or their names. The
-        states are put in a canonical order, the most frequent first.
+        For each node that no row has a value of, the number of its states or their names, or
+        ``float`` if it is continuous. The states are put in a canonical order, the most frequent
+        first. A continuous one has the intercept 0 and the sd 1 (a root: mean 0, sd 1), and its
+        first recorded child rises with it.
     start
         A network with this graph to start from; otherwise the estimates from the rows complete for
         each family, smoothed.
@@ -202,8 +205,10 @@ def em(
         raise InputError(f"em: choice must be cs.EM(...), got {choice!r}.", parameter="choice")
     hidden = {} if hidden is None else hidden
     table = with_hidden(as_table(rows), dag, hidden)
-    task = fit_task(dag, table, estimator, gaussian=gaussian, memory_limit=memory_limit)
-    refuse_logistic(task)
+    task = fit_task(
+        dag, table, estimator, gaussian=gaussian, hidden=tuple(hidden), memory_limit=memory_limit
+    )
+    refuse_logistic(task, hidden)
     if start is not None:
         check_start(start, task.parents(), table.schema, hidden)
     return climb_rows(
@@ -236,8 +241,18 @@ def climb_rows(
     ).convergence()
 
 
-def refuse_logistic(task: FitTask) -> None:
+def refuse_logistic(task: FitTask, hidden: Mapping[str, object] | None = None) -> None:
     """Refuse discrete nodes with continuous parents, whose gaps nothing here fills."""
+    levels = [name for name, states in (hidden or {}).items() if states is float]
+    for name in levels:
+        for child in task.dag.children(name) if name in task.dag.nodes else ():
+            if task.kind.get(child) == "logistic":
+                raise DataError(
+                    f"{child!r} is a discrete child of {name!r}, which is hidden and continuous: "
+                    "that has no exact answer. Turn the arc around, make the hidden node discrete "
+                    f"(hidden={{{name!r}: 3}}), or treat {child!r} as a number.",
+                    variable=child,
+                )
     logistic = [node for node, kind in task.kind.items() if kind == "logistic"]
     if logistic:
         raise DataError(
@@ -272,6 +287,8 @@ class _Run:
             self._start,
             self.n_starts,
             self.progress,
+            is_flat=bool(self.levels),
+            scaled=self.levels,
         )
         done = climber.ascent()
         best, step, space = done.best, done.step, done.space
@@ -279,18 +296,40 @@ class _Run:
         if done.rounds is not None:
             told = with_rounds(told, done.rounds)
         found = done.task.network(step.statistics(done.expected), self.seen, told)
+        found = self._scaled(found, done.task, step.statistics(done.expected))
         log_likelihood = space.expect(space.of_network(found)).log_likelihood
         if step.log_prior is not None and done.rounds is None:
             reached = log_likelihood + step.log_prior(space.of_network(found))
             if reached >= best.objective[-1]:  # variances over n - 1 are not the highest point
                 best.objective.append(reached)
         return Convergence(
-            canonical(found, self.hidden),
+            canonical(found, [name for name in self.hidden if name not in self.levels]),
             np.array(best.objective),
             log_likelihood,
             ended_by(done.climbs, best),
             tuple(one.objective[-1] for one in done.climbs),
         )
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The hidden continuous nodes, parents first."""
+        order = [n for n in self.task.dag.topological_order() if n in self.hidden]
+        return continuous_of(order, self.table.variables)
+
+    def _scaled(self, net: Network, task: FitTask, used: Statistics) -> Network:
+        """The network with zero, unit and sign of hidden continuous nodes, whose families have
+        variances over n.
+        """
+        if not self.levels:
+            return net
+        plain = replace(task, chosen=while_climbing(task.chosen)).estimated(used)
+        touched = {
+            name: local
+            for name, local in plain.items()
+            if {name, *local.parents} & set(self.levels)
+        }
+        whole = replace(net, distributions={**net.distributions, **touched})
+        return standardized_network(whole, self.levels)
 
     def _prepared(self, task: FitTask) -> tuple[Network, Cases]:
         """A network of the graph, and the rows as its cases."""
@@ -300,7 +339,10 @@ class _Run:
         return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
 
     def _report(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> GapReport:
-        told = report_of(self.choice, best, n_starts, self.seen, hidden=self.hidden)
+        told = report_of(
+            self.choice, best, n_starts, self.seen, hidden=self.hidden, continuous=self.levels
+        )
+        told = replace(told, notes=(*(told.notes or ()), *note_on_scale(self.levels)))
         more = on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
         return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))
 
@@ -329,7 +371,10 @@ class _Run:
     def n_starts(self) -> int:
         """Number of starts: one, and the restarts."""
         is_blind = bool(self.hidden) and self.start is None
-        return number_of_starts(self.choice.restarts, is_blind=is_blind)
+        is_continuous = len(self.levels) == len(self.hidden)
+        return number_of_starts(
+            self.choice.restarts, is_blind=is_blind, is_continuous=is_continuous
+        )
 
     def _refuse_impossible(self, start: Network) -> None:
         """Refuse a start that excludes a row: what is zero once stays zero."""

@@ -28,6 +28,7 @@ import numpy as np
 
 from consilience._typing import Bools, Floats
 from consilience.distributions import Categorical
+from consilience.incomplete.hidden_scale import standardized
 from consilience.incomplete.space import HasFamilies, Space
 from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
@@ -89,7 +90,8 @@ class Step:
     """The M-step: from expected statistics to the vector of parameters.
 
     Tables under a conjugate prior are done on vectors; all others, and regressions, by the
-    estimators of the task. Families that are fixed, such as the source, stay as they are.
+    estimators of the task. Families that are fixed, such as the source, stay as they are; hidden
+    continuous nodes that are ``scaled``, parents first, get their zero, unit and sign.
     """
 
     def __init__(
@@ -100,7 +102,9 @@ class Step:
         seen: Statistics,
         *,
         fixed: Collection[str] = (),
+        scaled: Sequence[str] = (),
     ) -> None:
+        self._scaled = scaled
         self._task, self._space, self._seen = task, space, seen
         self._fixed = {n: one for n, one in net.regressions.items() if n in fixed}
         self._start = space.layout.flatten({name: one.table for name, one in net.tables.items()})
@@ -119,6 +123,8 @@ class Step:
         if self._seen.moments:
             found = self._task.chosen["regression"].regress(self.moments(expected))
             regressions |= {one.child.name: one for one in found}
+            if self._scaled:
+                regressions = standardized(regressions, self._scaled)
             self._space.refuse_collapse(regressions)
         return self._space.vector(theta, regressions)
 

@@ -11,7 +11,7 @@ it, and nothing does if it has none. The distribution of F is the share of the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -58,14 +58,18 @@ def fit_task(
     *,
     gaussian: Regressor | None = None,
     logistic: LogisticEstimator | None = None,
+    hidden: Collection[str] = (),
     memory_limit: float = MEMORY_LIMIT,
 ) -> FitTask:
-    """The checked task of fitting this graph to these rows; see :func:`consilience.fit`."""
+    """The checked task of fitting this graph to these rows; see :func:`consilience.fit`.
+
+    Columns of ``hidden`` nodes may be without any value.
+    """
     engine = engine_of(rows)
     schema = engine.schema
     _check_graph(dag, schema)
     if isinstance(engine, Memory):
-        _check_values(dag, engine.table)
+        _check_values([node for node in dag.nodes if node not in hidden], engine.table)
     source = "" if schema.source is None else schema.source.name
     kind = {node: kind_of(dag, schema, node) for node in dag.nodes if node != source}
     chosen = choices(
@@ -259,14 +263,15 @@ def _check_graph(dag: DAG, schema: Schema) -> None:
         )
 
 
-def _check_values(dag: DAG, table: Table) -> None:
+def _check_values(nodes: Sequence[str], table: Table) -> None:
     """Refuse a continuous column without any value, of which no regression can be learned."""
-    for node in dag.nodes:
+    for node in nodes:
         if node not in table.variables or not table.variables[node].is_continuous:
             continue
         if table.n_rows and np.isnan(table.column(node)).all():
             raise DataError(
                 f"no row has a value of {node!r}. Leave it out of the graph; or, if it has states, "
-                "say them when the table is read (states=).",
+                "say them when the table is read (states=); or leave the column out and say "
+                f"hidden={{{node!r}: float}}.",
                 column=node,
             )
