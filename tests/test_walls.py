@@ -16,6 +16,9 @@ import consilience
 ROOT = Path(consilience.__file__).parent
 
 SEEN = (
+    "answers/findings.py",
+    "answers/next_questions.py",
+    "answers/row_distances.py",
     "averaging/arc_beliefs.py",
     "averaging/graph_belief.py",
     "averaging/graph_chains.py",

@@ -17,6 +17,13 @@ from consilience import (
     searches as searches,
     simulate as simulate,
 )
+from consilience.answers.findings import (
+    conflict as conflict,
+    explain as explain,
+)
+from consilience.answers.next_questions import (
+    information_value as information_value,
+)
 from consilience.averaging.model_averaging import (
     average as average,
 )

@@ -189,6 +189,10 @@ THINGS = {
     "PooledAnswer": lambda: cs.fusion.pool_answers(
         [np.array([1.0, 2.0]), np.array([1.5, 2.5])], [np.ones(2)] * 2
     ),
+    "Conflict": lambda: cs.conflict(tables(), {"sex": "F", "ill": "yes"}),
+    "BeliefShift": lambda: cs.explain(tables(), ODD, {"sex": "F", "ill": "yes"}),
+    "InformationValue": lambda: cs.information_value(tables(), "ill"),
+    "ArcStrengths": lambda: cs.inference.arc_strengths(tables()),
     "Explanation": lambda: net().mpe({"pressure": 120.0}),
 }
 """By the name of its class, what makes it."""

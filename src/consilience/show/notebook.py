@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from consilience.answers.findings import BeliefShift, Conflict
+from consilience.answers.next_questions import InformationValue
+from consilience.answers.row_distances import ArcStrengths
 from consilience.averaging.arc_beliefs import ArcBeliefs
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.averaging.graph_chains import GraphChains
@@ -75,6 +78,7 @@ from consilience.show.html import (
     number,
     shaded,
 )
+from consilience.show.notebook_answers import tabled
 from consilience.show.notebook_graphs import compared, counted, drawn_graph, drawn_influence, fused
 from consilience.show.text import family_text, in_words, layout_of, probability_text
 from consilience.statistics.counts import Counts
@@ -305,6 +309,10 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Influence: drawn_influence,
     PooledAnswer: records.pooled,
     Explanation: records.explanation,
+    Conflict: tabled,
+    BeliefShift: tabled,
+    InformationValue: tabled,
+    ArcStrengths: tabled,
     ADMG: causal.hidden_causes,
     Estimand: causal.estimand,
     Effect: causal.effect,

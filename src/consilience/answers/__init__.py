@@ -1,0 +1,1 @@
+"""What stands behind an answer: how sure it is, what moves it, and where sources differ."""
