@@ -82,6 +82,7 @@ ONE_LINE_METHODS = {
         "log_likelihood",
         "_repr_html_",
     ),
+    "causal/audits.py": ("to_html", "_repr_html_"),
     "distributions/categorical.py": ("__repr__", "_repr_html_"),
     "distributions/linear_gaussian.py": ("__repr__", "_repr_html_"),
     "distributions/logistic.py": ("__repr__", "_repr_html_"),

@@ -50,6 +50,11 @@ COMMANDS = [
     ("evaluate", "rows.csv", "--target", "y", "--folds", "2", "--structure", "naive-bayes"),
     ("fuse", "rows.csv", "--source", "place"),
     ("convert", "net.json", "net.bif"),
+    ("identify", "net.json", "y", "--do", RED),
+    ("identify", "net.json", "y", "--do", RED, "--latent", f"{RED}:y", "--json"),
+    ("effect", "net.json", "y", "--do", f"{RED}={TITLE}", "--state", RED, "--draws", "50"),
+    ("counterfactual", "net.json", "y", "--do", f"{RED}=no", "--given", f"{RED}={TITLE}"),
+    ("fairness", "net.json", "rows.csv", *("--protected", RED, "--target", "y", "--positive", RED)),
     ("score", "net.json", "other.csv"),
     ("predict", "net.json", "rows.csv", "--target", "\x1b[2J"),
 ]

@@ -147,7 +147,13 @@ THINGS = {
         tables(), ODD, do={"sex": "F"}, against={"sex": "M"}, state="none"
     ),
     "FairnessReport": lambda: cs.causal.fairness(
-        tables(), discrete(), protected="sex", target="ill", positive="yes"
+        tables(),
+        discrete(),
+        protected="sex",
+        target="ill",
+        positive="yes",
+        model=tables(),
+        mechanism=cs.causal.GumbelMax(),
     ),
     "AdjustmentSets": lambda: cs.causal.adjustment_sets(tables().dag, ODD, do="ill"),
     "Variable": lambda: cs.Variable(ODD, ("<low>", "high"), ordered=True),

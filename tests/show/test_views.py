@@ -16,6 +16,8 @@ mpl.use("Agg")
 from matplotlib.axes import Axes
 
 OPTIONS = {
+    ("Network", "worlds"): {"do": {"sex": "F"}},
+    ("DAG", "worlds"): {"do": {"sex": "F"}},
     ("Network", "sources"): {"node": "pressure"},
     ("Network", "classes"): {"node": "sex", "features": ["pressure"]},
     ("CrossEvaluation", "estimators"): {"measure": "log_loss"},
@@ -33,6 +35,10 @@ def learning_curve():
 def thing_for(kind, view):
     if (kind, view) == ("SearchResult", "tests"):
         return by_tests()
+    if kind == "FairnessReport":
+        return THINGS[kind]()
+    if kind == "CounterfactualFairness":
+        return THINGS["FairnessReport"]().counterfactual
     return learning_curve() if view in ("curve", "curves") else THINGS[kind]()
 
 

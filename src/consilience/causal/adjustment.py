@@ -27,6 +27,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from consilience.causal.assumed import of_graph
 from consilience.causal.estimand import graph_of
 from consilience.graph.admg import ADMG
 from consilience.graph.dag import DAG
@@ -57,6 +58,7 @@ class AdjustmentSets:
     sets: tuple[frozenset[str], ...]
     front_door: tuple[str, ...]
     instruments: tuple[str, ...]
+    assumptions: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[frozenset[str]]:
         return iter(self.sets)
@@ -98,6 +100,7 @@ def adjustment_sets(
         tuple(found),
         tuple(_front_doors(whole, one_y, one_x)) if singles else (),
         tuple(_instruments(whole, one_y, one_x)) if singles else (),
+        of_graph(whole),
     )
 
 

@@ -10,7 +10,7 @@ the predictor, not about the target.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
+from consilience.averaging.graph_belief import GraphBelief
+from consilience.causal.assumed import LEARNED
 from consilience.causal.couplings import Mechanism
 from consilience.causal.fair_predictors import only_columns
 from consilience.causal.group_measures import Gaps, Group, Mask, gaps_of, groups_of
@@ -31,6 +33,9 @@ __all__ = ["FairnessReport", "GroupFairness", "fairness"]
 
 Predictor: TypeAlias = Network | Callable[[Table], npt.ArrayLike] | npt.ArrayLike
 
+MOST_MODELS = 20
+"""Graphs of a belief that a predictor is judged under."""
+ROWS = "The rows are drawn independently from those that the predictor will meet."
 EPS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
@@ -58,8 +63,9 @@ class FairnessReport:
     counterfactual
         The counterfactual check under the model; under the worst of several models. None without a
         model, or if the predictor is only an array.
-    by_model
-        The counterfactual check under each model.
+    by_model, weights
+        The counterfactual check under each model, and how probable the models are if they come from
+        a belief over graphs.
     """
 
     groups: Mapping[str, Group]
@@ -69,7 +75,8 @@ class FairnessReport:
     by_model: tuple[CounterfactualFairness, ...]
     level: float
     notes: tuple[str, ...]
-    assumptions: tuple[str, ...] = field(default=())
+    assumptions: tuple[str, ...]
+    weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -78,6 +85,12 @@ class FairnessReport:
         gap = None if self.gaps is None else self.gaps.selection_difference
         found = "" if gap is None else f", selection difference {gap.value:.4g}"
         return f"FairnessReport({len(self.groups)} groups{found})"
+
+    def to_html(self) -> str:
+        """The whole audit as a page that stands alone: no scripts, nothing loaded."""
+        from consilience.show.audit_page import audit_page
+
+        return audit_page(self)
 
     def _repr_html_(self) -> str:
         from consilience.show.notebook import view
@@ -92,7 +105,7 @@ def fairness(
     protected: str,
     target: str,
     positive: Any = None,
-    model: Network | Sequence[Network] | None = None,
+    model: Network | Sequence[Network] | GraphBelief | None = None,
     mechanism: Mechanism | None = None,
     threshold: float = 0.5,
     eps: Sequence[float] = EPS,
@@ -113,7 +126,8 @@ def fairness(
         What is predicted, and its state that counts as selected; None for a continuous target,
         which has no group measures.
     model
-        A network, or several, that say what the attribute causes.
+        A network, or several, that say what the attribute causes; or a belief over graphs
+        (:func:`consilience.average`), of which the most probable ones are used.
     mechanism
         How discrete features answer in two worlds; see :mod:`consilience.causal.couplings`.
     threshold
@@ -146,7 +160,8 @@ def fairness(
         groups, gaps = dict(whole.groups), whole.gaps
         by_source = task.by_source(level, rng)
         notes += whole.gaps.notes
-    models = [] if model is None else [model] if isinstance(model, Network) else list(model)
+    models, weights, told = _models(model)
+    notes += told
     checks = _checks(
         predictor,
         predict,
@@ -167,8 +182,33 @@ def fairness(
         tuple(checks),
         level,
         tuple(notes),
-        () if worst is None else worst.assumptions,
+        (ROWS, *_assumed(model, worst)),
+        weights,
     )
+
+
+def _models(
+    model: Network | Sequence[Network] | GraphBelief | None,
+) -> tuple[list[Network], tuple[float, ...], list[str]]:
+    """The networks to judge under, their weights in a belief, and what to tell."""
+    if model is None:
+        return [], (), []
+    if isinstance(model, Network):
+        return [model], (), []
+    if not isinstance(model, GraphBelief):
+        return list(model), (), []
+    chosen = sorted(model.networks(), key=lambda one: -one[1])[:MOST_MODELS]
+    weights = tuple(weight for _, weight in chosen)
+    share = (
+        f"Judged under {len(chosen):,} of {len(model.graphs):,} graphs, which have "
+        f"{sum(weights):.1%} of the belief."
+    )
+    return [net for net, _ in chosen], weights, [share]
+
+
+def _assumed(model: Any, worst: CounterfactualFairness | None) -> tuple[str, ...]:
+    learned = (LEARNED,) if isinstance(model, GraphBelief) else ()
+    return () if worst is None else (*worst.assumptions, *learned)
 
 
 def _checks(

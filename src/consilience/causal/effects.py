@@ -23,15 +23,23 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
+from consilience.averaging.graph_belief import GraphBelief
+from consilience.causal.assumed import LEARNED, MARKOV, NO_HIDDEN, of_network
 from consilience.causal.class_effects import parent_sets
+from consilience.causal.effect_draws import (
+    Drawn,
+    difference_of,
+    drawn_effect,
+    interval_of,
+    level_of,
+)
+from consilience.causal.effect_question import Question
 from consilience.causal.estimand import Estimand, identify
-from consilience.causal.expression import Conditional, product, total
-from consilience.causal.family_tables import drawn_tables
+from consilience.causal.family_tables import FamilyTables
 from consilience.causal.response import bounds_of
-from consilience.causal.values import DRAW, Value, value_of
+from consilience.causal.values import Value
 from consilience.data.door import Rows
 from consilience.data.table import Table
-from consilience.data.variable import Variable
 from consilience.errors import InputError
 from consilience.graph.admg import ADMG
 from consilience.graph.cpdag import CPDAG
@@ -40,21 +48,12 @@ from consilience.inference.intervention import intervene
 from consilience.learning import fit
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.parameters.estimator import Estimator
-from consilience.parameters.uncertainty import draws as draw_networks
-from consilience.statistics.family import Family
 from consilience.statistics.gather import engine_of, held_rows
 from consilience.statistics.request import Engine
 
 __all__ = ["Effect", "effect", "intervention_targets"]
 
 DRAWS = 2000
-MARKOV = (
-    "Causal Markov: each variable depends on its direct causes in the graph and on nothing else."
-)
-NO_HIDDEN = "The variables of the graph have no hidden common causes."
-LEARNED = (
-    "Faithfulness: independences in the rows come from the graph, not from cancelling effects."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -75,6 +74,8 @@ class Effect:
         Lowest and highest value that the data allow, where it is not identified; else None.
     values
         For a class of graphs, pairs (value, number of members), smallest first.
+    by_model
+        The effect under each of several networks.
     """
 
     question: str
@@ -86,6 +87,7 @@ class Effect:
     bounds: tuple[float, float] | None = None
     values: tuple[tuple[float, int | None], ...] = ()
     notes: tuple[str, ...] = ()
+    by_model: tuple[Effect, ...] = ()
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -97,6 +99,8 @@ class Effect:
         if self.values:
             shown = ", ".join(f"{value:.6g} ({n or 'many'})" for value, n in self.values)
             return f"{self.question}: {shown}"
+        if self.by_model and self.bounds is not None:
+            return f"{self.question}: between {_ends(self.bounds)} in {len(self.by_model)} models"
         if self.value is None:
             ends = "" if self.bounds is None else f"; between {_ends(self.bounds)}"
             return f"{self.question} is not identified{ends}"
@@ -112,7 +116,7 @@ class Effect:
 
 
 def effect(
-    model: Network | DAG | ADMG | CPDAG,
+    model: Network | Sequence[Network] | GraphBelief | DAG | ADMG | CPDAG,
     y: str,
     *,
     do: Mapping[str, Any],
@@ -132,13 +136,14 @@ def effect(
     Parameters
     ----------
     model
-        A network; or a DAG, a graph with hidden causes (:class:`ADMG`) or a class of graphs
-        (:class:`CPDAG`) together with ``table``.
+        A network; several networks, each of which is answered; a belief over graphs
+        (:func:`consilience.average`), which is averaged over; or a DAG, a graph with hidden causes
+        (:class:`ADMG`) or a class of graphs (:class:`CPDAG`) together with ``table``.
     y, state
         The variable, and its state if it is discrete; a continuous one is judged by its mean.
     do, against
         What is set; the effect is the difference to ``against``. Without ``against`` it is the
-        probability or mean itself. ``Soft({...})`` sets a distribution.
+        probability or mean itself. ``Soft({...})`` sets a distribution instead of a state.
     given
         What is seen after the intervention; it may name the source.
     estimator
@@ -160,7 +165,7 @@ def effect(
     >>> round(found.value, 6)
     0.5
     """
-    question = _Question(y, do, against, state, given or {}, level, draws)
+    question = Question(y, do, against, state, given or {}, level, draws)
     question.check()
     rng = _check.generator(seed)
     table = None if table is None else held_rows(table)
@@ -168,22 +173,22 @@ def effect(
         found = _moved(model, question, table, to, experiments=experiments)
         return _of_formula(found, table, question, estimator, rng=rng)
     if isinstance(model, Network):
-        return _of_network(model, question, rng, ())
+        return _of_network(model, question, rng)
+    if isinstance(model, GraphBelief):
+        return _of_belief(model, question, estimator, rng)
+    if isinstance(model, Sequence):
+        return _of_several(model, question, rng)
+    if not isinstance(model, DAG | ADMG | CPDAG):
+        raise _not_a_model(model)
     if table is None:
         raise InputError("effect: a graph needs rows to go with it: table=.", parameter="table")
     if isinstance(model, DAG):
-        return _of_network(fit(model, table, estimator), question, rng, ())
+        return _of_network(fit(model, table, estimator), question, rng)
     if isinstance(model, ADMG):
         inside = [name for name in question.given if name in model.nodes]
         found = identify(model, y, do=list(do), given=inside)
         return _of_formula(found, table, question, estimator, rng=rng)
-    if isinstance(model, CPDAG):
-        return _of_class(model, table, question, estimator)
-    raise InputError(
-        f"effect: model must be a Network, DAG, cs.causal.ADMG or CPDAG, got a "
-        f"{type(model).__name__}.",
-        parameter="model",
-    )
+    return _of_class(model, table, question, estimator)
 
 
 def intervention_targets(
@@ -205,7 +210,7 @@ def intervention_targets(
         if name in (y, net.source) or variable.is_continuous:
             continue
         levels = {
-            one: _level(intervene(net, {name: one}), y, state, {})
+            one: level_of(intervene(net, {name: one}), y, state, {})
             for one in variable.discrete_states
         }
         best, worst = max(levels, key=levels.__getitem__), min(levels, key=levels.__getitem__)
@@ -223,202 +228,113 @@ def intervention_targets(
     return {name: found[name] for name in ordered}
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What is asked, checked."""
-
-    y: str
-    do: Mapping[str, Any]
-    against: Mapping[str, Any] | None
-    state: Any
-    given: Mapping[str, Any]
-    level: float
-    draws: int
-
-    def check(self) -> None:
-        for name, states in (("do", self.do), ("against", self.against or self.do)):
-            if not isinstance(states, Mapping) or not states:
-                raise InputError(
-                    f"effect: {name} must map variables to states, got {states!r}.", parameter=name
-                )
-        if self.against is not None and set(self.do) != set(self.against):
-            raise InputError(
-                "effect: do and against must set the same variables, got "
-                f"{_check.listed(self.do)} and {_check.listed(self.against)}.",
-                parameter="against",
-            )
-        if not 0 < self.level < 1:
-            raise InputError(
-                f"effect: level must lie between 0 and 1, got {self.level!r}.", parameter="level"
-            )
-        _check.whole("effect", at_least=1, draws=self.draws)
-
-    def sides(self) -> list[Mapping[str, Any]]:
-        """What is set on both sides of the difference."""
-        return [self.do] if self.against is None else [self.do, self.against]
-
-    def check_state(self, variable: Variable) -> None:
-        if variable.is_continuous and self.state is not None:
-            raise InputError(
-                f"effect: {self.y!r} is continuous and is judged by its mean; leave state out.",
-                parameter="state",
-            )
-        if not variable.is_continuous:
-            if self.state is None:
-                raise InputError(
-                    f"effect: name the state of {self.y!r} in state=. States: "
-                    f"{_check.listed(variable.discrete_states)}.",
-                    parameter="state",
-                )
-            variable.code(self.state)
-
-    def text(self) -> str:
-        what = f"E[{self.y}" if self.state is None else f"P({self.y}={self.state}"
-        end = "]" if self.state is None else ")"
-        seen = "".join(f", {name}={value}" for name, value in self.given.items())
-        sides = [
-            f"{what} | do({', '.join(f'{n}={v}' for n, v in side.items())}){seen}{end}"
-            for side in self.sides()
-        ]
-        return " - ".join(sides)
+def _of_network(net: Network, question: Question, rng: np.random.Generator) -> Effect:
+    names = [question.y, *question.do, *question.given]
+    _check.known("node", names, net.variables)
+    return _of_networks([(net, 1.0)], question, rng, of_network(net, names))
 
 
-def _of_network(
-    net: Network, question: _Question, rng: np.random.Generator, notes: Sequence[str]
+def _of_networks(
+    nets: Sequence[tuple[Network, float]],
+    question: Question,
+    rng: np.random.Generator,
+    assumptions: Sequence[str],
+    *,
+    notes: Sequence[str] = (),
 ) -> Effect:
-    _check.known("node", [question.y, *question.do, *question.given], net.variables)
-    question.check_state(net.variables[question.y])
-    sources = () if net.source is None or net.source in question.given else (net.source,)
-    states = [state for name in sources for state in net.variables[name].discrete_states]
-    drawn = _drawn_levels(net, question, rng)
-    everything = [*question.given.items()]
+    """The effect averaged over networks with their weights, in all and by source."""
+    for net, _ in nets:
+        _check.known("node", [question.y, *question.do, *question.given], net.variables)
+        question.check_state(net.variables[question.y])
+    source = nets[0][0].source
+    states = (
+        ()
+        if source is None or source in question.given
+        else nets[0][0].variables[source].discrete_states
+    )
+    drawn = _drawn_over(nets, question, rng)
+    told = tuple(assumptions)
 
     def answer(extra: Mapping[str, Any], spread: Floats | None) -> Effect:
-        levels = [
-            _level(intervene(net, side), question.y, question.state, {**dict(everything), **extra})
-            for side in question.sides()
-        ]
-        one = replace_given(question, extra)
-        return Effect(
-            one.text(),
-            levels[0] - sum(levels[1:]),
-            _interval(spread, question.level),
-            question.level,
-            (MARKOV, NO_HIDDEN),
-            notes=tuple(notes),
+        value = sum(
+            weight
+            * difference_of([intervene(net, side) for side in question.sides()], question, extra)
+            for net, weight in nets
         )
+        ends = interval_of(spread, question.level)
+        text = question.given_more(extra).text()
+        return Effect(text, float(value), ends, question.level, told, notes=tuple(notes))
 
     whole = answer({}, None if drawn is None else drawn.pooled)
     parts = {
-        state: answer({net.source: state}, None if drawn is None else drawn.by_source.get(state))  # type: ignore[dict-item]
+        state: answer({str(source): state}, None if drawn is None else drawn.by_source.get(state))
         for state in states
     }
     return replace(whole, by_source=parts)
 
 
-def replace_given(question: _Question, extra: Mapping[str, Any]) -> _Question:
-    """The same question, given more."""
-    return replace(question, given={**question.given, **extra})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """The effect on each posterior draw: in all, and by source."""
-
-    pooled: Floats
-    by_source: Mapping[str, Floats]
-
-
-def _drawn_levels(net: Network, question: _Question, rng: np.random.Generator) -> _Drawn | None:
-    """The effect on posterior draws, or None where a distribution that matters has none."""
-    needed = net.dag.ancestors([question.y, *question.given]) | {question.y, *question.given}
-    fixed = {*question.do, net.source}
-    if any(net[name].posterior is None for name in needed if name not in fixed):
-        return None
-    if net.is_discrete and not question.given:
-        return _drawn_tables(net, question, needed, rng)
-    return _drawn_networks(net, question, rng)
-
-
-def _drawn_tables(
-    net: Network, question: _Question, needed: frozenset[str], rng: np.random.Generator
-) -> _Drawn:
-    """By the truncated product of drawn tables, all draws at once."""
-    y, source = net.variables[question.y], net.source
-    tables = {
-        name: drawn_tables(net.tables[name], question.draws, rng)
-        for name in net.dag.topological_order()
-        if name in needed and name != source and name not in question.do
+def _drawn_over(
+    nets: Sequence[tuple[Network, float]], question: Question, rng: np.random.Generator
+) -> Drawn | None:
+    """Draws of the effect: each network has its share of them."""
+    if len(nets) == 1:
+        return drawn_effect(nets[0][0], question, rng)
+    weights = np.array([weight for _, weight in nets])
+    shares = rng.multinomial(question.draws, weights / weights.sum())
+    parts = []
+    for (net, _), n_draws in zip(nets, shares, strict=True):
+        if n_draws:
+            drawn = drawn_effect(net, replace(question, draws=int(n_draws)), rng)
+            if drawn is None:
+                return None
+            parts.append(drawn)
+    by_source = {
+        state: np.concatenate([part.by_source[state] for part in parts])
+        for state in parts[0].by_source
     }
-    total_effect: Any = 0.0
-    for sign, side in zip((1.0, -1.0), question.sides(), strict=False):
-        found = _truncated(net, question.y, side, tables)
-        names = (DRAW, *([source] if source in found.names else []), question.y)
-        values = found.values.transpose([found.names.index(n) for n in names if n in found.names])
-        total_effect = total_effect + sign * values[..., y.code(question.state)]
-    if source is None or source not in found.names:
-        pooled = np.broadcast_to(total_effect, (question.draws,))
-        states = () if source is None else net.variables[source].discrete_states
-        return _Drawn(pooled, dict.fromkeys(states, pooled))
-    shares = net.tables[source].table
-    by_source = dict(zip(net.variables[source].discrete_states, total_effect.T, strict=True))
-    return _Drawn(total_effect @ shares, by_source)
+    return Drawn(np.concatenate([part.pooled for part in parts]), by_source)
 
 
-def _truncated(
-    net: Network, y: str, side: Mapping[str, Any], tables: Mapping[str, Floats]
-) -> Value:
-    """P(y | do, source) on each draw: the product of the tables of all that is not set."""
-    set_net = intervene(net, side)
-    kept = set_net.dag.ancestors(y) | {y}
-    known: dict[Family, Value] = {}
-    for name in kept:
-        if name == net.source:
-            continue
-        family = Family(name, set_net.dag.parents(name))
-        first = () if name in side else (DRAW,)
-        known[family] = Value(
-            (*first, *family.variables),
-            set_net.tables[name].table if name in side else tables[name],
-        )
-    over = [name for name in kept if name not in (y, net.source)]
-    expression = total(over, product(Conditional(family) for family in known))
-    return value_of(expression, known, net.variables, memory_limit=MEMORY_LIMIT)
+def _of_belief(
+    belief: GraphBelief, question: Question, estimator: Estimator | None, rng: np.random.Generator
+) -> Effect:
+    """The effect averaged over graphs, each with its posterior probability."""
+    nets = belief.networks(estimator)
+    set_ones = set(question.do)
+    no_cause = sum(weight for net, weight in nets if not set_ones & net.dag.ancestors([question.y]))
+    assumed = (MARKOV, NO_HIDDEN, LEARNED, f"Averaged over {len(nets):,} graphs: {belief.method}.")
+    note = f"In {no_cause:.1%} of the graphs {_check.listed(set_ones)} is no cause of {question.y}."
+    return _of_networks(nets, question, rng, assumed, notes=(note,))
 
 
-def _drawn_networks(net: Network, question: _Question, rng: np.random.Generator) -> _Drawn:
-    """By whole networks drawn one after the other, for continuous nodes and conditions."""
-    source = None if net.source in question.given else net.source
-    states = () if source is None else net.variables[source].discrete_states
-    rows: list[list[float]] = []
-    for drawn in draw_networks(net, question.draws, seed=rng):
-        sides = [intervene(drawn, side) for side in question.sides()]
-        rows.append(
-            [
-                _difference(sides, question, extra)
-                for extra in ({}, *({source: state} for state in states))
-            ]
-        )
-    columns = np.array(rows).T
-    return _Drawn(columns[0], dict(zip(states, columns[1:], strict=True)))
+def _of_several(models: Sequence[Network], question: Question, rng: np.random.Generator) -> Effect:
+    """The effect under each of several networks, and the ends of all of them."""
+    if not models or not all(isinstance(one, Network) for one in models):
+        raise _not_a_model(models)
+    each = tuple(_of_network(net, question, rng) for net in models)
+    values = [float(one.value or 0.0) for one in each]
+    return Effect(
+        question.text(),
+        None,
+        None,
+        question.level,
+        (MARKOV, NO_HIDDEN, f"One of the {len(each)} networks is right."),
+        bounds=(min(values), max(values)),
+        by_model=each,
+    )
 
 
-def _difference(sides: Sequence[Network], question: _Question, extra: Mapping[Any, Any]) -> float:
-    levels = [
-        _level(side, question.y, question.state, {**question.given, **extra}) for side in sides
-    ]
-    return levels[0] - sum(levels[1:])
-
-
-def _level(net: Network, y: str, state: Any, given: Mapping[str, Any]) -> float:
-    """The probability of the state, or the mean."""
-    belief: Any = net.query(y, given=given)
-    return float(belief.mean) if net.variables[y].is_continuous else float(belief[state])
+def _not_a_model(model: Any) -> InputError:
+    return InputError(
+        "effect: model must be a Network, several networks, a belief over graphs (cs.average), a "
+        f"DAG, cs.causal.ADMG or CPDAG, got a {type(model).__name__}.",
+        parameter="model",
+    )
 
 
 def _moved(
     model: Any,
-    question: _Question,
+    question: Question,
     table: Table | Engine | None,
     to: str | None,
     *,
@@ -447,7 +363,7 @@ def _moved(
 def _of_formula(
     found: Estimand,
     table: Any,
-    question: _Question,
+    question: Question,
     estimator: Estimator | None,
     *,
     rng: np.random.Generator,
@@ -457,44 +373,65 @@ def _of_formula(
         found.known_expression()
     if not found.is_identified:
         return _bounded(found, table, question, estimator)
-    tables, source = found.tables(table, question.given, estimator)
+    tables = found.tables(table, question.given, estimator)
     question.check_state(tables.variables[question.y])
-    value = _formula_levels(found, tables.values(source), tables, question)
-    spread = None
+    drawn = None
     if all(local.posterior is not None for local in tables.local.values()):
-        drawn = tables.draws(question.draws, rng, source)
-        spread = _formula_levels(found, drawn, tables, question, first=DRAW)
-    return Effect(
-        question.text(),
-        float(value),
-        _interval(spread, question.level),
-        question.level,
-        found.assumptions,
-        notes=tables.notes,
-    )
+        drawn = tables.draws(question.draws, rng)
+    states = () if tables.source is None or tables.is_fixed else tables.source.discrete_states
+
+    whole = found.value(tables, tables.values(), memory_limit=MEMORY_LIMIT)
+    all_draws = None if drawn is None else found.value(tables, drawn, memory_limit=MEMORY_LIMIT)
+
+    def answer(extra: Mapping[str, Any], code: int | None) -> Effect:
+        value = _formula_levels(found, tables, whole, question, code=code)
+        spread = None
+        if all_draws is not None:
+            spread = _formula_levels(found, tables, all_draws, question, code=code)
+        ends = interval_of(spread, question.level)
+        text, told = question.given_more(extra).text(), found.assumptions
+        return Effect(text, float(value), ends, question.level, told, notes=tables.notes)
+
+    parts = {
+        state: answer({str(tables.source and tables.source.name): state}, code)
+        for code, state in enumerate(states)
+    }
+    return replace(answer({}, None), by_source=parts)
 
 
 def _formula_levels(
     found: Estimand,
-    tables: Mapping[Family, Value],
-    about: Any,
-    question: _Question,
+    tables: FamilyTables,
+    whole: Value,
+    question: Question,
     *,
-    first: str | None = None,
+    code: int | None,
 ) -> Any:
-    """The effect by the formula, on the tables or on each draw of them."""
-    expression = found.known_expression()
-    whole = value_of(expression, tables, about.variables, memory_limit=MEMORY_LIMIT)
-    code = about.variables[question.y].code(question.state)
-    levels = []
+    """The effect by the formula, of one source or of all, on each draw if there are draws."""
+    levels: list[Any] = []
     for side in question.sides():
-        values = found.at(whole, about, found.checked_states(side, question.given), first)
-        levels.append((values / values.sum(axis=-1, keepdims=True))[..., code])
+        values = found.distribution(whole, tables, side, question.given, source=code)
+        levels.append(values[..., tables.variables[question.y].code(question.state)])
     return levels[0] - sum(levels[1:])
 
 
 def _bounded(
-    found: Estimand, table: Table | Engine, question: _Question, estimator: Estimator | None
+    found: Estimand, table: Table | Engine, question: Question, estimator: Estimator | None
+) -> Effect:
+    """The bounds where there is no formula, in all and by source."""
+    source = engine_of(table).schema.source
+    whole = _bounds_given(found, table, question, estimator)
+    if source is None or source.name in question.given or estimator is not None:
+        return whole
+    parts = {
+        state: _bounds_given(found, table, question.given_more({source.name: state}), None)
+        for state in source.discrete_states
+    }
+    return replace(whole, by_source=parts)
+
+
+def _bounds_given(
+    found: Estimand, table: Table | Engine, question: Question, estimator: Estimator | None
 ) -> Effect:
     ends = bounds_of(
         found,
@@ -505,6 +442,7 @@ def _bounded(
         estimator=estimator,
         memory_limit=MEMORY_LIMIT,
     )
+    question.check_state(ends.variable)
     note = str(found) if ends.is_consistent else f"{found} The data contradict this graph."
     return Effect(
         question.text(),
@@ -518,7 +456,7 @@ def _bounded(
 
 
 def _of_class(
-    graph: CPDAG, table: Table | Engine, question: _Question, estimator: Estimator | None
+    graph: CPDAG, table: Table | Engine, question: Question, estimator: Estimator | None
 ) -> Effect:
     """One value for each set of parents that x can have; equal values together."""
     if len(question.do) != 1 or question.given:
@@ -529,11 +467,12 @@ def _of_class(
     [x] = question.do
     _check.known("node", [x, question.y], graph.nodes)
     values: dict[float, int | None] = {}
+    unmoved = 0.0 if question.against else _adjusted(None, x, table, question, estimator=estimator)
     for one in parent_sets(graph, x):
         value = (
             _adjusted(one.parents, x, table, question, estimator=estimator)
             if one.is_cause(x, question.y)
-            else 0.0
+            else unmoved
         )
         known = values.get(value, 0)
         values[value] = None if known is None or one.n_members is None else known + one.n_members
@@ -550,30 +489,25 @@ def _of_class(
 
 
 def _adjusted(
-    parents: Sequence[str],
+    parents: Sequence[str] | None,
     x: str,
     table: Table | Engine,
-    question: _Question,
+    question: Question,
     *,
     estimator: Estimator | None,
 ) -> float:
-    """The effect of x on y adjusted for the parents of x."""
-    arcs = [
-        *((parent, x) for parent in parents),
-        *((parent, question.y) for parent in parents),
-        (x, question.y),
-        *((one, two) for i, one in enumerate(parents) for two in parents[i + 1 :]),
-    ]
-    net = fit(DAG(dict.fromkeys(arcs)), table, estimator)
+    """The effect of x on y adjusted for the parents of x; with None, x is no cause of y."""
+    arcs: list[tuple[str, str]] = []
+    if parents is not None:
+        arcs = [
+            *((parent, x) for parent in parents),
+            *((parent, question.y) for parent in parents),
+            (x, question.y),
+            *((one, two) for i, one in enumerate(parents) for two in parents[i + 1 :]),
+        ]
+    net = fit(DAG(dict.fromkeys(arcs), nodes=(x, question.y)), table, estimator)
     question.check_state(net.variables[question.y])
-    return _difference([intervene(net, side) for side in question.sides()], question, {})
-
-
-def _interval(spread: Floats | None, level: float) -> tuple[float, float] | None:
-    if spread is None:
-        return None
-    low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return difference_of([intervene(net, side) for side in question.sides()], question, {})
 
 
 def _ends(pair: tuple[float, float]) -> str:

@@ -9,20 +9,24 @@ the hedge that shows why, says what to measure or randomise instead, and gives b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.causal.assumed import of_graph
+from consilience.causal.effect_question import hard_sides
 from consilience.causal.expression import Expression, families_of, latex_of, text_of
 from consilience.causal.family_tables import FamilyTables, tables_of
 from consilience.causal.identification import Hedge, averaged, conditional_effect
+from consilience.causal.instead import advice
 from consilience.causal.response import Bounds, bounds_of
 from consilience.causal.transport import Differs, moved_effect
-from consilience.causal.values import Value, value_of
+from consilience.causal.values import DRAW, Value, value_of
 from consilience.data.table import Table
+from consilience.data.variable import Variable
 from consilience.errors import DataError, GraphError, InputError, ModelError
 from consilience.graph.admg import ADMG
 from consilience.graph.dag import DAG
@@ -30,7 +34,9 @@ from consilience.inference.evidence import names_of
 from consilience.network.factor import Factor
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.parameters.estimator import Estimator
+from consilience.parameters.hierarchical import HDMCS
 from consilience.statistics.family import Family
+from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
 
 __all__ = ["Estimand", "Target", "graph_of", "identify"]
@@ -98,18 +104,23 @@ class Estimand:
         return f"P({', '.join(self.y)} | {given})" if given else f"P({', '.join(self.y)})"
 
     @property
+    def advice(self) -> str:
+        """What to randomise or measure instead; nothing where the answer is identified."""
+        if self.is_identified:
+            return ""
+        if self.target is not None:
+            return f"Randomise {' and '.join(self.do)} in {self.target.to}."
+        return advice(self.graph, self.y, self.do, self.given)
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What must hold for the answer to be the causal one."""
-        pairs = ", ".join(f"{one} <-> {two}" for one, two in self.graph.latent)
-        hidden = f" but those named: {pairs}" if pairs else ""
         spread = [
             f"The formula is averaged over {name}, whose value must not matter."
             for name in self.averaged
         ]
         return (
-            "Causal Markov: each variable depends on its direct causes in the graph and on nothing "
-            "else.",
-            f"The variables have no hidden common causes{hidden}.",
+            *of_graph(self.graph),
             "Positivity: every state that the formula conditions on can occur.",
             *spread,
             *self._assumed_equal(),
@@ -141,20 +152,18 @@ class Estimand:
             A network, whose hidden nodes are never looked at; or rows, of which only the counts of
             ``families`` are asked for.
         do, given
-            A state for each variable that is set, and for each that is seen. ``given`` may name the
-            source as well.
+            A state for each variable that is set, or ``Soft({...})``, and for each that is seen.
+            ``given`` may name the source as well.
         estimator
-            How counts become tables; by default ``cs.Dirichlet(per_cell=1)``.
+            How counts become tables; by default ``cs.Dirichlet(per_cell=1)``, of several sources
+            ``cs.HDMCS()``: then the answer is that of all sources with their shares, or of the one
+            that ``given`` names.
         """
-        expression = self.known_expression()
-        states = self.checked_states(do, given)
-        tables, source = self.tables(data, given, estimator)
-        found = value_of(
-            expression, tables.values(source), tables.variables, memory_limit=memory_limit
-        )
-        values = self.at(found, tables, states)
-        variables = [tables.variables[name] for name in self.y]
-        return Factor(tuple(variables), values / values.sum())
+        self.known_expression()
+        tables = self.tables(data, given, estimator)
+        whole = self.value(tables, tables.values(), memory_limit=memory_limit)
+        values = self.distribution(whole, tables, do, given)
+        return Factor(tuple(tables.variables[name] for name in self.y), values)
 
     def bounds(
         self,
@@ -174,37 +183,93 @@ class Estimand:
         given: Mapping[str, Any] | None,
         estimator: Estimator | None,
         families: Sequence[Family] | None = None,
-    ) -> tuple[FamilyTables, int | None]:
-        """The tables that the formula needs, and the code of the source if one is given."""
+    ) -> FamilyTables:
+        """The tables that the formula needs, of one source if ``given`` names it."""
         outside = {k: v for k, v in (given or {}).items() if k not in self.graph.nodes}
         wanted = self.families if families is None else families
         if isinstance(data, Network):
             _check.known("node", outside, [] if data.source is None else [data.source])
-            return tables_of(data, wanted, estimator=estimator, given=outside), None
+            return tables_of(data, wanted, estimator=estimator, given=outside)
+        source = engine_of(data).schema.source
+        _check.known("variable", outside, [] if source is None else [source.name])
+        is_apart = self.is_identified and self._is_apart(source)
+        if estimator is None and (outside or is_apart):
+            estimator = HDMCS()
         tables = tables_of(data, wanted, estimator=estimator)
-        _check.known("variable", outside, [] if tables.source is None else [tables.source.name])
-        if not outside or tables.source is None:
-            return tables, None
-        return tables, tables.source.code(outside[tables.source.name])
+        if tables.source is None:
+            if outside:
+                raise InputError(
+                    f"the estimator {estimator!r} pools the sources, so {self.question} is not "
+                    f"known for one of them. Choose one that keeps them apart, such as cs.HDMCS().",
+                    parameter="estimator",
+                )
+            return tables
+        if outside:
+            return replace(tables, chosen=tables.source.code(outside[tables.source.name]))
+        if self.given or not self.is_identified:
+            raise InputError(
+                f"{self.question} of sources that are kept apart is known source by source: name "
+                f"one, given={{..., {tables.source.name!r}: ...}}, or choose an estimator that "
+                "pools them.",
+                parameter="given",
+            )
+        return tables
 
-    def at(
-        self,
-        found: Value,
-        tables: FamilyTables,
-        states: Mapping[str, Any],
-        first: str | None = None,
-    ) -> Floats:
-        """The numbers for some states, one axis for each variable of y (draws first)."""
-        kept = [] if first is None else [first]
-        place = tuple(
-            slice(None) if name in (*self.y, *kept) else tables.variables[name].code(states[name])
-            for name in found.names
+    def _is_apart(self, source: Variable | None) -> bool:
+        """Whether each source has tables of its own where no estimator is named."""
+        if source is None or self.target is not None or source.name in self.graph.nodes:
+            return False
+        return source.n_states > 1 and not self.given
+
+    def value(
+        self, tables: FamilyTables, values: Mapping[Family, Value], *, memory_limit: float
+    ) -> Value:
+        """The formula on tables, or on each draw of them."""
+        return value_of(
+            self.known_expression(), values, tables.variables, memory_limit=memory_limit
         )
-        values, names = found.values[place], [n for n in found.names if n in (*self.y, *kept)]
-        if found.undefined is not None and np.any(found.undefined[place]):
+
+    def distribution(
+        self,
+        whole: Value,
+        tables: FamilyTables,
+        do: Mapping[str, Any],
+        given: Mapping[str, Any] | None,
+        *,
+        source: int | None = None,
+    ) -> Floats:
+        """P(y | do, given): one axis for each variable of y, draws first if the value has them.
+
+        Soft interventions are mixtures. Sources that are kept apart are averaged with their shares
+        unless one is named.
+        """
+        sides = list(hard_sides(do))
+        if len(sides) > 1 and self.given:
+            raise InputError(
+                f"{self.question} cannot be given {_check.listed(self.given)} when what is set is "
+                "a distribution; set a state, or ask a network.",
+                parameter="do",
+            )
+        axes = tuple(range(-len(self.y), 0))
+        found: Any = 0.0
+        for share, states in sides:
+            values = self._at(whole, tables, self.checked_states(states, given))
+            values = values / values.sum(axis=axes, keepdims=True)
+            found = found + share * _of_sources(values, tables, whole.names, source)
+        return np.asarray(found)
+
+    def _at(self, whole: Value, tables: FamilyTables, states: Mapping[str, Any]) -> Floats:
+        """The numbers for some states; draws and sources first, then the variables of y."""
+        first = [DRAW, *([] if tables.source is None else [tables.source.name])]
+        kept = [name for name in (*first, *self.y) if name in whole.names]
+        place = tuple(
+            slice(None) if name in kept else tables.variables[name].code(states[name])
+            for name in whole.names
+        )
+        if whole.undefined is not None and np.any(whole.undefined[place]):
             raise _no_rows(tables)
-        order = [names.index(name) for name in (*kept, *self.y) if name in names]
-        return values.transpose(order)
+        names = [name for name in whole.names if name in kept]
+        return whole.values[place].transpose([names.index(name) for name in kept])
 
     def checked_states(
         self, do: Mapping[str, Any], given: Mapping[str, Any] | None
@@ -243,9 +308,12 @@ class Estimand:
         if self.differs:
             return (
                 f"{self.question} cannot be moved: {', '.join(self.differs)} differs between the "
-                "sources and follows from what is set."
+                f"sources and follows from what is set. {self.advice}"
             )
-        return f"{self.question} is not identified: the hedge {self.hedge} stands in the way."
+        return (
+            f"{self.question} is not identified: the hedge {self.hedge} stands in the way. "
+            f"{self.advice}"
+        )
 
     def __repr__(self) -> str:
         return f"Estimand({self})"
@@ -290,8 +358,11 @@ def identify(
     >>> found = identify(ADMG([("x", "m"), ("m", "y")], latent=[("x", "y")]), "y", do="x")
     >>> print(found)
     P(y | do(x)) = sum_m P(m | x) sum_x' P(x') P(y | x', m)
-    >>> print(identify(ADMG([("x", "y")], latent=[("x", "y")]), "y", do="x"))
-    P(y | do(x)) is not identified: the hedge {x, y} and {y} stands in the way.
+    >>> found = identify(ADMG([("x", "y")], latent=[("x", "y")]), "y", do="x")
+    >>> print(found.is_identified, found.hedge)
+    False {x, y} and {y}
+    >>> print(found.advice)
+    Randomise x, or measure the hidden cause of x and y.
     """
     whole = graph_of(graph)
     sets = {"y": names_of(y), "do": names_of(do), "given": names_of(given)}
@@ -363,10 +434,25 @@ def _check_sets(graph: ADMG, sets: Mapping[str, Sequence[str]]) -> None:
         raise InputError("y must name at least one variable.", parameter="y")
 
 
+def _of_sources(
+    values: Floats, tables: FamilyTables, names: Sequence[str], source: int | None
+) -> Floats:
+    """The numbers of one source, or of all with their shares; values without sources as they are.
+
+    The source's axis comes first, or after that of the draws.
+    """
+    if tables.source is None or tables.source.name not in names:
+        return values
+    axis = 1 if DRAW in names else 0
+    if source is not None:
+        return np.take(values, source, axis=axis)
+    return np.tensordot(np.asarray(tables.shares), values, axes=([0], [axis]))
+
+
 def _no_rows(tables: FamilyTables) -> DataError:
     """The error of a formula that conditions on what never occurs."""
     family, gaps = next(iter(tables.unseen.items()))
-    place = np.argwhere(gaps > 0)[0]
+    place = np.argwhere(gaps > 0)[0][gaps.ndim - len(family.parents) :]
     states = ", ".join(
         f"{name}={tables.variables[name].discrete_states[code]}"
         for name, code in zip(family.parents, place, strict=True)

@@ -26,6 +26,7 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.causal.assumed import GAUSSIAN, IN_NETWORK, INDEPENDENT
 from consilience.causal.twins import STAR, copied_nodes, twin
 from consilience.causal.what_if import widened
 from consilience.data.table import Table, code_type
@@ -81,6 +82,13 @@ class FairPredictor:
         if isinstance(self.by, NonDescendants):
             return names - self.net.dag.descendants(self.protected) - {self.protected}
         return names
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold for the predictor to be fair."""
+        if isinstance(self.by, NonDescendants):
+            return (IN_NETWORK,)
+        return (IN_NETWORK, INDEPENDENT, GAUSSIAN)
 
     def __call__(self, table: Table) -> Floats:
         """The predictions for the rows of a table."""

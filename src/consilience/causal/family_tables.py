@@ -47,9 +47,11 @@ class FamilyTables:
         source.
     unseen
         For each family with parent states that nothing determines, where they are: shape (parent
-        states...).
-    source
-        The source variable, if the tables have an axis for it.
+        states...), the source first if the tables have an axis for it.
+    source, shares
+        The source variable, if the tables have an axis for it, and the share of each source.
+    chosen
+        The code of the one source that is asked about; None for all.
     notes
         What to know: rows left out, parent states that only the prior fills.
     """
@@ -59,32 +61,36 @@ class FamilyTables:
     unseen: Mapping[Family, Floats]
     source: Variable | None
     notes: tuple[str, ...]
+    shares: Floats | None = None
+    chosen: int | None = None
 
     def __post_init__(self) -> None:
         _freeze.own(self)
 
-    def values(self, source: int | None = None) -> dict[Family, Value]:
-        """The tables as they were estimated, of one source if they are kept apart."""
-        return {
-            family: self._value(family, local.table, source) for family, local in self.local.items()
-        }
+    @property
+    def is_fixed(self) -> bool:
+        """Whether one source was chosen."""
+        return self.chosen is not None
 
-    def draws(
-        self, n_draws: int, rng: np.random.Generator, source: int | None = None
-    ) -> dict[Family, Value]:
+    def values(self) -> dict[Family, Value]:
+        """The tables as they were estimated; of sources kept apart, with one more axis first."""
+        return {family: self._value(family, local.table) for family, local in self.local.items()}
+
+    def draws(self, n_draws: int, rng: np.random.Generator) -> dict[Family, Value]:
         """Tables drawn from their posteriors, with one more axis first."""
         return {
-            family: self._value(family, drawn_tables(local, n_draws, rng), source, (DRAW,))
+            family: self._value(family, drawn_tables(local, n_draws, rng), (DRAW,))
             for family, local in self.local.items()
         }
 
-    def _value(
-        self, family: Family, table: Floats, source: int | None, first: tuple[str, ...] = ()
-    ) -> Value:
-        if self.source is not None:
-            table = np.take(table, 0 if source is None else source, axis=len(first))
-        names = (*first, *family.variables)
+    def _value(self, family: Family, table: Floats, first: tuple[str, ...] = ()) -> Value:
         gaps = self.unseen.get(family)
+        if self.source is not None and self.chosen is not None:
+            table = np.take(table, self.chosen, axis=len(first))
+            gaps = None if gaps is None else gaps[self.chosen]
+        elif self.source is not None:
+            first = (*first, self.source.name)
+        names = (*first, *family.variables)
         if gaps is None:
             return Value(names, table)
         return Value(names, table, np.broadcast_to(gaps[..., None], table.shape))
@@ -145,12 +151,17 @@ def _from_rows(
     seen_none = {
         family: gaps
         for family, one in zip(families, counts, strict=True)
-        if np.any(gaps := _without_rows(one))
+        if np.any(gaps := _without_rows(one, keeps_apart=keeps_apart))
     }
     has_prior = getattr(estimator, "has_prior", False) or any(t.posterior for t in tables)
     notes = [*_notes_on_gaps(counts), *(_notes_on_prior(seen_none, known) if has_prior else ())]
     return FamilyTables(
-        _variables(known, families), local, {} if has_prior else seen_none, source, tuple(notes)
+        _variables(known, families),
+        local,
+        {} if has_prior else seen_none,
+        source,
+        tuple(notes),
+        None if source is None else _source_shares(counts[0], source.n_states),
     )
 
 
@@ -168,10 +179,21 @@ def _refuse_continuous(family: Family, known: Mapping[str, Variable]) -> None:
             )
 
 
-def _without_rows(counts: Counts) -> Floats:
-    """Parent states that no row shows: shape (states of each parent...)."""
+def _without_rows(counts: Counts, *, keeps_apart: bool) -> Floats:
+    """Parent states that no row shows: shape (states of each parent...), sources first if apart."""
     shape = [parent.n_states for parent in counts.given]
+    if keeps_apart:
+        return (counts.table.sum(axis=2) == 0).reshape(-1, *shape) * 1.0
     return (counts.table.sum(axis=(0, 2)) == 0).reshape(shape) * 1.0
+
+
+def _source_shares(counts: Counts, n_states: int) -> Floats:
+    """The share of each source in the rows; one never seen, if there is such a state, is one row
+    more.
+    """
+    rows = np.ones(n_states)
+    rows[: len(counts.n_rows)] = counts.n_rows + counts.n_incomplete
+    return rows / rows.sum()
 
 
 def _notes_on_gaps(counts: Sequence[Counts]) -> Iterator[str]:
@@ -187,7 +209,9 @@ def _notes_on_prior(
     unseen: Mapping[Family, Floats], variables: Mapping[str, Variable]
 ) -> Iterator[str]:
     for family, gaps in unseen.items():
-        places = np.argwhere(gaps > 0)
+        places = np.argwhere(
+            gaps.reshape(-1, *gaps.shape[gaps.ndim - len(family.parents) :])[0] > 0
+        )
         shown = "; ".join(_state_text(family, place, variables) for place in places[:SHOWN])
         more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
         yield f"No row has {shown}{more}: there P({family.child} | ...) is the prior's alone."

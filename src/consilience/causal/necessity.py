@@ -30,7 +30,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from consilience import _check
+from consilience.causal.assumed import of_graph, of_network
 from consilience.causal.effects import effect
+from consilience.causal.estimand import graph_of
 from consilience.data.door import Rows
 from consilience.data.table import Table
 from consilience.errors import InputError, ModelError
@@ -118,8 +120,16 @@ def causation(
     ends = _experiments(
         model, table, x, (yes, no), y=y, state=state, experiment=experiment, seen=seen
     )
-    notes = ("The rows and the experiment are about one population.",)
-    return _bounds(seen, ends, notes)
+    return _bounds(seen, ends, _assumed(model, experiment, (x, y)))
+
+
+def _assumed(model: Any, experiment: Any, names: tuple[str, str]) -> tuple[str, ...]:
+    """What the bounds take for granted."""
+    if experiment is not None:
+        return ("The rows and the experiment are about one population.",)
+    if model is None:
+        return ("Causal Markov. Nothing else: the cause and the outcome may share hidden causes.",)
+    return of_network(model, names) if isinstance(model, Network) else of_graph(graph_of(model))
 
 
 @dataclass(frozen=True, slots=True)

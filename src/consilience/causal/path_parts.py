@@ -26,6 +26,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from consilience import _check
+from consilience.causal.assumed import IN_NETWORK, INDEPENDENT
+from consilience.causal.effect_question import set_text
 from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, unique_pairs
@@ -36,10 +38,6 @@ from consilience.network.network import Network
 __all__ = ["PathEffects", "path_effects"]
 
 PLUS = "+"
-ASSUMPTIONS = (
-    "Causal Markov, and no hidden common causes but those in the network.",
-    "The noises of different variables are independent of each other.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class PathEffects:
     indirect: float
     spurious: float
     along: float | None
-    assumptions: tuple[str, ...] = ASSUMPTIONS
+    assumptions: tuple[str, ...] = (IN_NETWORK, INDEPENDENT)
 
     def _repr_html_(self) -> str:
         from consilience.show.notebook import view
@@ -111,7 +109,7 @@ def path_effects(
     total = level(high, net.dag.arcs, low) - base
     seen = [_seen(net, y, state, {a: value}) for value in (high, low)]
     return PathEffects(
-        f"{a}: {low} to {high}, on {y}" + ("" if state is None else f" = {state}"),
+        f"{set_text(a, low)} to {set_text(a, high)}, on {y if state is None else f'{y}={state}'}",
         total,
         level(high, [(a, y)], low) - base if (a, y) in net.dag.arcs else 0.0,
         level(high, rest, low) - base,

@@ -38,6 +38,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
+from consilience.causal.effect_question import hard_sides
 from consilience.causal.expression import Expression, families_of, product
 from consilience.causal.identification import District, averaged, districts_of_question
 from consilience.causal.values import Value, value_of
@@ -68,6 +69,8 @@ class Bounds:
         Whether every value between the ends is reached by some model that agrees with the data.
     is_consistent
         Whether any model with this graph agrees with the data.
+    assumptions
+        What must hold for the bounds to be those of the causal answer.
     """
 
     variable: Variable
@@ -75,6 +78,7 @@ class Bounds:
     high: Floats
     is_sharp: bool
     is_consistent: bool = True
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -117,22 +121,27 @@ def bounds_of(
     if len(asked.y) != 1:
         raise InputError("bounds are of one variable; ask for them one at a time.", parameter="y")
     sides = (do, *([against] if against else []))
+    told = asked.assumptions
     if asked.is_identified:
         points = [
             asked.query(data, one, given, estimator=estimator, memory_limit=memory_limit)
             for one in sides
         ]
         value = points[0].values - sum(point.values for point in points[1:])
-        return Bounds(points[0].variables[0], value, value, is_sharp=True)
+        return Bounds(points[0].variables[0], value, value, is_sharp=True, assumptions=told)
     question = _Question.of(asked, data, given, estimator, memory_limit=memory_limit)
-    states = [asked.checked_states(one, given) for one in sides]
+    states = [
+        (sign * share, asked.checked_states(hard, given))
+        for sign, one in zip((1.0, -1.0), sides, strict=False)
+        for share, hard in hard_sides(one)
+    ]
     y = question.variables[asked.y[0]]
     ends = [question.extremes({y.name: code}, states) for code in range(y.n_states)]
     if any(end is None for end in ends):
         nothing = np.full(y.n_states, np.nan)
-        return Bounds(y, nothing, nothing, is_sharp=False, is_consistent=False)
+        return Bounds(y, nothing, nothing, is_sharp=False, is_consistent=False, assumptions=told)
     low, high = np.array(ends, dtype=float).T
-    return Bounds(y, low, high, is_sharp=question.is_sharp)
+    return Bounds(y, low, high, is_sharp=question.is_sharp, assumptions=told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +168,8 @@ class _Question:
         )
         opened = [part for part in parts if part.effect is None]
         wanted = families_of(product([known, *(part.whole for part in opened)]))
-        tables, source = asked.tables(data, given, estimator, wanted)
-        values = tables.values(source)
+        tables = asked.tables(data, given, estimator, wanted)
+        values = tables.values()
         variables = {**tables.variables, **_others(asked, data, tables.variables)}
 
         def number(expression: Expression) -> Value:
@@ -178,28 +187,30 @@ class _Question:
         return len(self.programs) <= 1
 
     def extremes(
-        self, event: Mapping[str, int], states: Sequence[Mapping[str, Any]]
+        self, event: Mapping[str, int], states: Sequence[tuple[float, Mapping[str, Any]]]
     ) -> tuple[float, float] | None:
-        """Lowest and highest P(event | do, given) of the first states less that of the second."""
+        """Lowest and highest sum of P(event | do, given), each with its weight."""
+        weights = [weight for weight, _ in states]
         fixed = [
             {
                 name: self.variables[name].code(state)
                 for name, state in one.items()
                 if name in self.variables
             }
-            for one in states
+            for _, one in states
         ]
+        if self.given and len(fixed) > 1:
+            raise InputError(
+                "bounds of a contrast or of a distribution that is set are not linear under a "
+                "condition; ask for each state alone.",
+                parameter="given",
+            )
         if len(self.programs) > 1:
-            return self._outer(event, fixed)
+            return self._outer(event, fixed, weights)
         [program] = self.programs
         above = [self._coefficients(program, event, one) for one in fixed]
         if not self.given:
-            return program.extremes(above[0] - sum(above[1:]))
-        if len(fixed) > 1:
-            raise InputError(
-                "bounds of a contrast under a condition are not linear; ask for each side alone.",
-                parameter="given",
-            )
+            return program.extremes(np.asarray(weights) @ np.array(above))
         return program.extremes(above[0], self._coefficients(program, {}, fixed[0]))
 
     def _coefficients(
@@ -248,17 +259,21 @@ class _Question:
         return self.known.values[index]
 
     def _outer(
-        self, event: Mapping[str, int], fixed: Sequence[Mapping[str, int]]
+        self,
+        event: Mapping[str, int],
+        fixed: Sequence[Mapping[str, int]],
+        weights: Sequence[float],
     ) -> tuple[float, float] | None:
         """Bounds that hold, from bounds of each open district alone."""
         if self.given:
-            return (0.0, 1.0) if len(fixed) == 1 else (-1.0, 1.0)
-        sides = [self._outer_side(event, one) for one in fixed]
-        if any(side is None for side in sides):
-            return None
-        low, high = sides[0]  # type: ignore[misc]
-        for less, more in sides[1:]:  # type: ignore[misc]
-            low, high = low - more, high - less
+            return 0.0, 1.0
+        low = high = 0.0
+        for one, weight in zip(fixed, weights, strict=True):
+            ends = self._outer_side(event, one)
+            if ends is None:
+                return None
+            first, second = sorted(weight * end for end in ends)
+            low, high = low + first, high + second
         return low, high
 
     def _outer_side(

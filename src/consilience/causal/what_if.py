@@ -29,7 +29,9 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.causal.assumed import GAUSSIAN, IN_NETWORK, INDEPENDENT
 from consilience.causal.couplings import Mechanism
+from consilience.causal.effect_question import hard_sides, set_text
 from consilience.causal.response import Bounds
 from consilience.causal.twins import STAR, copied_nodes, starred, twin
 from consilience.data.door import Rows, as_rows_of
@@ -45,10 +47,6 @@ __all__ = ["Counterfactual", "World", "counterfactual", "counterfactuals", "wide
 
 MOST_COMPLETIONS = 100_000
 """Completions of a row that are averaged over."""
-
-MARKOV = "Causal Markov, and no hidden common causes but those in the network."
-INDEPENDENT = "The noises of different variables are independent of each other."
-GAUSSIAN = "Continuous variables keep their standardised residual in the other world."
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,18 +236,23 @@ def _bounds(
     low, high = np.zeros(variable.n_states), np.zeros(variable.n_states)
     is_sharp = not missing
     row = {name: net.variables[name].code(given[name]) for name in involved if name in given}
-    target = {name: net.variables[name].code(state) for name, state in do.items()}
+    worlds = [
+        (share, {name: net.variables[name].code(state) for name, state in hard.items()})
+        for share, hard in hard_sides(do)
+    ]
     for place in product(*(range(net.variables[name].n_states) for name in missing)):
         weight = 1.0 if weights is None else float(weights.values[place])
-        if weight > 0:
-            world = World(net, {**row, **dict(zip(missing, place, strict=True))}, target, changed)
+        complete = {**row, **dict(zip(missing, place, strict=True))}
+        for share, target in worlds if weight > 0 else ():
+            world = World(net, complete, target, changed)
             for state in range(variable.n_states):
                 goal = (np.arange(variable.n_states) == state) * 1.0
                 lowest, highest, is_reached = world.extremes((y,), goal)
-                low[state] += weight * lowest
-                high[state] += weight * highest
+                low[state] += share * weight * lowest
+                high[state] += share * weight * highest
                 is_sharp = is_sharp and is_reached
-    return Bounds(variable, low, high, is_sharp=is_sharp)
+    assumed = (IN_NETWORK, INDEPENDENT)
+    return Bounds(variable, low, high, is_sharp=is_sharp, assumptions=assumed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -356,7 +359,8 @@ def _agree(caps: Floats, goals: Floats, best: Floats) -> bool:
 def _point(belief: Any) -> Bounds | None:
     if not isinstance(belief, Factor):
         return None
-    return Bounds(belief.variables[0], belief.values, belief.values, is_sharp=True)
+    variable, values, assumed = belief.variables[0], belief.values, (IN_NETWORK, INDEPENDENT)
+    return Bounds(variable, values, values, is_sharp=True, assumptions=assumed)
 
 
 def _known(net: Network, y: str, do: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
@@ -377,10 +381,10 @@ def _assumptions(
         [f"Mechanism of {_check.listed(tables)}: {mechanism!r}."] if tables and mechanism else []
     )
     continuous = [GAUSSIAN] if any(name in net.regressions for name in changed) else []
-    return (MARKOV, INDEPENDENT, *named, *continuous)
+    return (IN_NETWORK, INDEPENDENT, *named, *continuous)
 
 
 def _text(y: str, do: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    done = ", ".join(f"{name}={state}" for name, state in do.items())
+    done = ", ".join(set_text(name, state) for name, state in do.items())
     seen = ", ".join(f"{name}={state}" for name, state in given.items())
     return f"P({y} had {done} been set | {seen})"

@@ -23,6 +23,7 @@ import numpy as np
 
 from consilience import _freeze
 from consilience._typing import Floats
+from consilience.causal.assumed import IN_NETWORK, INDEPENDENT
 from consilience.causal.couplings import Mechanism
 from consilience.causal.fair_predictors import only_columns
 from consilience.causal.twins import STAR, copied_nodes, twin
@@ -340,5 +341,5 @@ def _summed(
         curve,
         float(shares @ (largest > SAME)),
         by_source,
-        ("Causal Markov, and no hidden common causes but those in the network.", *named),
+        (IN_NETWORK, INDEPENDENT, *named),
     )

@@ -23,6 +23,7 @@ __all__ = ["main"]
 OWN_FILES: Final = (
     *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
     *("evaluate", "compare", "fuse", "strength", "demo", "warmup"),
+    *("identify", "effect", "counterfactual", "fairness"),
 )
 """The commands that are a file of their name."""
 

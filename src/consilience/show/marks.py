@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from consilience.show import picture as pic
+from consilience.show.bows import DASHES, Bow, heads
 from consilience.show.boxes import Box, Point
 from consilience.show.picture import COLORS, curve
 
@@ -20,6 +21,9 @@ __all__ = [
     "MARGIN",
     "TITLE_SIZE",
     "arc",
+    "attribute",
+    "bow",
+    "bow_sign",
     "box",
     "legend_lines",
     "legend_width",
@@ -45,7 +49,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def opening(width: float, height: float, description: str) -> str:
     """The first line of a picture of that size; the description is read aloud in its place."""
-    label = quoteattr(_NOT_XML.sub("\ufffd", description))
+    label = attribute(description)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" '
         f'width="{number(width)}" height="{number(height)}" style="max-width:100%;height:auto" '
@@ -98,6 +102,26 @@ def line(
     )
 
 
+def bow(points: Bow, color: str, stroke: float) -> str:
+    """A dashed curve with a head at both ends."""
+    first, *rest = points
+    path = f"M{_at(first)}C{' '.join(map(_at, rest))}"
+    tips = "".join(
+        f'<polygon points="{" ".join(map(_at, corners))}" fill="{color}"/>'
+        for corners in heads(points)
+    )
+    pattern = " ".join(map(number, DASHES))
+    return (
+        f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{number(stroke)}" '
+        f'stroke-dasharray="{pattern}"/>{tips}'
+    )
+
+
+def bow_sign() -> str:
+    """A hidden common cause, for a legend."""
+    return bow(((1.0, 5.0), (4.0, -6.0), (20.0, -6.0), (23.0, 5.0)), COLORS["hidden"], 1.4)
+
+
 def node(name: str, place: Box, label: str) -> str:
     """A node in the usual colors."""
     drawn = box(place, label, place.y, COLORS["box"], stroke=COLORS["border"], stroke_width=1.2)
@@ -138,6 +162,11 @@ def legend_lines(
         f'fill="{COLORS["words"]}">{plain(words)}</text></g>'
         for i, (mark, words) in enumerate(legend)
     ]
+
+
+def attribute(text: str) -> str:
+    """Text as the value of an attribute, with its quotes."""
+    return quoteattr(_NOT_XML.sub("\ufffd", text))
 
 
 def plain(text: str) -> str:

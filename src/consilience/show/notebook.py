@@ -145,10 +145,6 @@ def _description(found: Description) -> str:
     return heading("Table", found.title) + grid(head, lines) + notes(found.notes)
 
 
-def _graph(graph: DAG | CPDAG) -> str:
-    return drawn_graph(graph)
-
-
 def _network(net: Network) -> str:
     method = {"made by": net.record.method} if net.record.method else {}
     story = facts(method) if method else ""
@@ -277,8 +273,8 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Schema: _schema,
     Table: _table,
     Description: _description,
-    DAG: _graph,
-    CPDAG: _graph,
+    DAG: drawn_graph,
+    CPDAG: drawn_graph,
     Network: _network,
     Record: records.story,
     Factor: _factor,
@@ -313,7 +309,7 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     BeliefShift: tabled,
     InformationValue: tabled,
     ArcStrengths: tabled,
-    ADMG: causal.hidden_causes,
+    ADMG: drawn_graph,
     Estimand: causal.estimand,
     Effect: causal.effect,
     Bounds: causal.bounds,

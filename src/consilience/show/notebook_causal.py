@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from consilience.causal.adjustment import AdjustmentSets
 from consilience.causal.audits import FairnessReport
 from consilience.causal.effects import Effect
 from consilience.causal.estimand import Estimand
-from consilience.causal.group_measures import RateGap
 from consilience.causal.necessity import Causation
 from consilience.causal.path_parts import PathEffects
 from consilience.causal.response import Bounds
 from consilience.causal.what_if import Counterfactual
-from consilience.graph.admg import ADMG
-from consilience.show.html import Cell, Line, facts, grid, heading, notes, number
-from consilience.show.notebook_graphs import counted
+from consilience.show.causal_charts import in_graphs, path_values
+from consilience.show.html import Cell, Line, bar, facts, grid, heading, notes, number
+from consilience.show.notebook_graphs import scrolled_graph
+from consilience.show.svg_causal import effect_charts, gap_charts, world_chart
 
 __all__ = [
     "adjustments",
@@ -23,34 +25,30 @@ __all__ = [
     "effect",
     "estimand",
     "fairness",
-    "hidden_causes",
     "paths",
 ]
 
 
-def hidden_causes(graph: ADMG) -> str:
-    """The parents of every node, and what it shares hidden causes with."""
-    lines = [
-        (node, ", ".join(graph.parents(node)), ", ".join(graph.siblings(node)))
-        for node in graph.nodes
-    ]
-    n = counted(len(graph.latent), "hidden common cause")
-    about = heading("ADMG", f"{counted(len(graph.nodes), 'node')}, {n}")
-    return about + grid(("node", "parents", "hidden cause with"), lines)
-
-
 def estimand(found: Estimand) -> str:
-    """The formula, or why there is none."""
-    return heading("Estimand", str(found)) + notes(found.assumptions)
+    """The formula, or why there is none, and the graph with the hedge set off."""
+    hedge = () if found.hedge is None else found.hedge.outer
+    drawn = scrolled_graph(found.graph, highlight=hedge)
+    return heading("Estimand", str(found)) + drawn + notes(found.assumptions)
 
 
 def effect(found: Effect) -> str:
     """The effect in all and by source."""
-    lines: list[Line] = [("all", *_numbers(found))]
-    lines += [(source, *_numbers(one)) for source, one in found.by_source.items()]
-    lines += [(f"in {n or 'many'} graphs", number(f"{v:.4g}"), "", "") for v, n in found.values]
+    parts = {
+        "all": found,
+        **found.by_source,
+        **{f"network {i + 1}": one for i, one in enumerate(found.by_model)},
+    }
+    lines: list[Line] = [(name, *_numbers(one)) for name, one in parts.items()]
+    lines += [(in_graphs(n), number(f"{v:.4g}"), "", "") for v, n in found.values]
     table = grid(("", "effect", "low", "high"), lines)
-    return heading("Effect", found.question) + table + notes([*found.notes, *found.assumptions])
+    told = notes([*found.notes, *found.assumptions])
+    drawn = "".join(chart.svg for chart in effect_charts(found))
+    return heading("Effect", found.question) + drawn + table + told
 
 
 def bounds(found: Bounds) -> str:
@@ -60,15 +58,14 @@ def bounds(found: Bounds) -> str:
     ends = zip(found.variable.discrete_states, found.low, found.high, strict=True)
     lines = [(state, number(f"{low:.4g}"), number(f"{high:.4g}")) for state, low, high in ends]
     sharp = "sharp" if found.is_sharp else "they hold, but need not be reached"
-    return heading(f"Bounds of {found.variable.name}", sharp) + grid(
-        ("state", "low", "high"), lines
-    )
+    table = grid(("state", "low", "high"), lines)
+    return heading(f"Bounds of {found.variable.name}", sharp) + table + notes(found.assumptions)
 
 
 def counterfactual(found: Counterfactual) -> str:
     """The belief, and the bounds over all mechanisms."""
     belief = "" if found.belief is None else found.belief._repr_html_()
-    ends = "" if found.bounds is None else bounds(found.bounds)
+    ends = "" if found.bounds is None else bounds(replace(found.bounds, assumptions=()))
     return heading("Counterfactual", found.question) + belief + ends + notes(found.assumptions)
 
 
@@ -83,15 +80,12 @@ def causation(found: Causation) -> str:
 
 def paths(found: PathEffects) -> str:
     """The parts of an effect."""
-    parts = {
-        "total": found.total,
-        "direct": found.direct,
-        "indirect": found.indirect,
-        "spurious": found.spurious,
-        **({} if found.along is None else {"along the given arcs": found.along}),
-    }
-    table = facts({name: f"{value:.4g}" for name, value in parts.items()})
-    return heading("PathEffects", found.question) + table + notes(found.assumptions)
+    values = path_values(found)
+    most = max(map(abs, values.values())) or 1.0
+    lines: list[Line] = [
+        (name, bar(abs(value) / most, f"{value:+.4g}")) for name, value in values.items()
+    ]
+    return heading("PathEffects", found.question) + grid((), lines) + notes(found.assumptions)
 
 
 def adjustments(found: AdjustmentSets) -> str:
@@ -102,7 +96,8 @@ def adjustments(found: AdjustmentSets) -> str:
         for name, nodes in (("front door", found.front_door), ("instruments", found.instruments))
         if nodes
     }
-    return heading("Adjust for") + grid(("one of",), lines) + (facts(others) if others else "")
+    table = grid(("one of",), lines) + (facts(others) if others else "")
+    return heading("Adjust for") + table + notes(found.assumptions)
 
 
 def fairness(found: FairnessReport) -> str:
@@ -125,41 +120,18 @@ def fairness(found: FairnessReport) -> str:
     ]
     head = ("group", "rows", "selected", "accuracy", "true positive", "false positive")
     table = grid(head, lines) if lines else ""
-    return heading("FairnessReport") + table + _gap_table(found) + _worlds(found)
-
-
-def _gap_table(found: FairnessReport) -> str:
-    if found.gaps is None:
-        return ""
-    gaps = {
-        "selection difference": found.gaps.selection_difference,
-        "selection ratio": found.gaps.selection_ratio,
-        "odds difference": found.gaps.odds_difference,
-        "odds ratio": found.gaps.odds_ratio,
-        "opportunity difference": found.gaps.opportunity_difference,
-    }
-    lines: list[Line] = [(name, *_gap(gap)) for name, gap in gaps.items() if gap is not None]
-    return grid(("gap", "value", "low", "high"), lines)
+    drawn = "".join(heading(chart.label) + chart.svg for chart in gap_charts(found))
+    return heading("FairnessReport") + table + drawn + _worlds(found)
 
 
 def _worlds(found: FairnessReport) -> str:
+    told = notes([*found.notes, *found.assumptions])
     check = found.counterfactual
     if check is None:
-        return notes(found.notes)
-    curve = check.curve
-    lines: list[Line] = [
-        (number(f"{eps:g}"), _rate(mean), _rate(worst))
-        for eps, mean, worst in zip(curve.eps, curve.mean, curve.worst, strict=True)
-    ]
+        return told
     said = "uses nothing that the attribute causes" if check.is_graphical else "by row"
-    about = heading("In another world", said)
-    table = grid(("change beyond", "on average", "worst row"), lines)
-    return about + table + notes([*found.notes, *found.assumptions])
-
-
-def _gap(gap: RateGap) -> tuple[Cell, Cell, Cell]:
-    low, high = gap.interval
-    return number(f"{gap.value:.4g}"), number(f"{low:.4g}"), number(f"{high:.4g}")
+    about = heading("In another world: a change of the prediction beyond eps", said)
+    return about + world_chart(check).svg + told
 
 
 def _rate(rate: float | None) -> Cell:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from consilience.fusion.fusion_record import Fusion
+from consilience.graph.admg import ADMG
 from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -12,11 +13,20 @@ from consilience.latent.influence_record import Influence
 from consilience.network.network import Network
 from consilience.show.html import bar, grid, heading, notes
 from consilience.show.influence import svg_influence
+from consilience.show.picture import Graph
 from consilience.show.svg import svg_graph
 from consilience.show.svg_fusion import svg_fusion
 from consilience.show.svg_pair import svg_pair
 
-__all__ = ["MOST_NODES", "compared", "counted", "drawn_graph", "drawn_influence", "fused"]
+__all__ = [
+    "MOST_NODES",
+    "compared",
+    "counted",
+    "drawn_graph",
+    "drawn_influence",
+    "fused",
+    "scrolled_graph",
+]
 
 MOST_NODES = 60
 """Larger graphs are listed in a notebook, not drawn."""
@@ -29,13 +39,17 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def drawn_graph(model: DAG | CPDAG | Network) -> str:
+def drawn_graph(model: Graph) -> str:
     """A graph with its name and size; the parents of each node if it is too large to draw."""
+    return heading(type(model).__name__, _size(model)) + scrolled_graph(model)
+
+
+def scrolled_graph(model: Graph, *, highlight: Iterable[str] = ()) -> str:
+    """The picture of a graph, or a list of its nodes if it is too large to draw."""
     graph = model.dag if isinstance(model, Network) else model
-    about = heading(type(model).__name__, _size(model))
     if not _is_small(graph):
-        return about + _listed(graph)
-    return about + _scrolled(svg_graph(model))
+        return _listed(graph)
+    return _scrolled(svg_graph(model, highlight=sorted(highlight)))
 
 
 def compared(found: GraphComparison) -> str:
@@ -77,26 +91,34 @@ def drawn_influence(found: Influence) -> str:
     return about + _listed(found.dag)
 
 
-def _is_small(graph: DAG | CPDAG) -> bool:
-    n_arcs = len(graph.arcs) if isinstance(graph, DAG) else len(graph.directed + graph.undirected)
-    return len(graph.nodes) <= MOST_NODES and n_arcs <= MOST_ARCS
+def _is_small(graph: DAG | CPDAG | ADMG) -> bool:
+    lines = graph.directed + graph.undirected if isinstance(graph, CPDAG) else graph.arcs
+    n_lines = len(lines) + (len(graph.latent) if isinstance(graph, ADMG) else 0)
+    return len(graph.nodes) <= MOST_NODES and n_lines <= MOST_ARCS
 
 
-def _size(model: DAG | CPDAG | Network) -> str:
+def _size(model: Graph) -> str:
     if isinstance(model, CPDAG):
         edges = f"{counted(len(model.undirected), 'edge')} without direction"
         return (
             f"{counted(len(model.nodes), 'node')}, {counted(len(model.directed), 'arc')}, {edges}"
         )
-    dag = model.dag if isinstance(model, Network) else model
+    dag = model if isinstance(model, DAG) else model.dag
     size = f"{counted(len(dag.nodes), 'node')}, {counted(len(dag.arcs), 'arc')}"
     if isinstance(model, DAG):
         return size
+    if isinstance(model, ADMG):
+        return f"{size}, {counted(len(model.latent), 'hidden common cause')}"
     source = f", source {model.source}" if model.source is not None else ""
     return f"{size}, {counted(model.n_parameters, 'parameter')}{source}"
 
 
-def _listed(graph: DAG | CPDAG) -> str:
+def _listed(graph: DAG | CPDAG | ADMG) -> str:
+    if isinstance(graph, ADMG):
+        cells = [
+            (n, ", ".join(graph.parents(n)), ", ".join(graph.siblings(n))) for n in graph.nodes
+        ]
+        return grid(("node", "parents", "hidden cause with"), cells)
     if isinstance(graph, CPDAG):
         cells = [
             (n, ", ".join(graph.parents(n)), ", ".join(graph.neighbors(n))) for n in graph.nodes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from consilience import _check
 from consilience.show import picture as pic
+from consilience.show.bows import DASHES, Bow, heads
 from consilience.show.boxes import Box, Point
 from consilience.show.layout import Layout
 from consilience.show.picture import COLORS, curve
@@ -14,7 +15,7 @@ from consilience.show.picture import COLORS, curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MARGIN", "draw_arc", "draw_node", "frame", "inches"]
+__all__ = ["MARGIN", "draw_arc", "draw_bow", "draw_node", "frame", "inches"]
 
 HEAD = 8.0  # length of an arrow head
 MARGIN = 8.0
@@ -68,6 +69,23 @@ def draw_arc(
     half = HEAD * 0.46
     tip = [(x - half, y + back), (x, y), (x + half, y + back)]
     ax.add_patch(patches.Polygon(tip, closed=True, facecolor=color, edgecolor="none"))
+
+
+def draw_bow(ax: Axes, bow: Bow, color: str, *, linewidth: float = 1.0) -> None:
+    """A dashed curve with a head at both ends."""
+    patches = _check.extra("matplotlib.patches", "plot", "plot")
+    path = _check.extra("matplotlib.path", "plot", "plot").Path
+    ax.add_patch(
+        patches.PathPatch(
+            path(list(bow), [path.MOVETO, *[path.CURVE4] * 3]),
+            fill=False,
+            edgecolor=color,
+            linewidth=linewidth,
+            linestyle=(0, DASHES),
+        )
+    )
+    for corners in heads(bow):
+        ax.add_patch(patches.Polygon(corners, closed=True, facecolor=color, edgecolor="none"))
 
 
 def draw_node(ax: Axes, box: Box, label: str, fill: str, *, edge: str) -> None:

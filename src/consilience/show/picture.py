@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from consilience import _check
 from consilience.errors import InputError
+from consilience.graph.admg import ADMG
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
+from consilience.show.bows import Bow, extent, placed_bows, shifted
 from consilience.show.boxes import Arc, Point
 from consilience.show.layout import Layout, layout
 
@@ -25,6 +27,7 @@ __all__ = [
     "COLORS",
     "STATE_COLORS",
     "Bar",
+    "Graph",
     "Picture",
     "curve",
     "picture",
@@ -33,6 +36,9 @@ __all__ = [
     "text_width",
     "together",
 ]
+
+Graph: TypeAlias = DAG | CPDAG | ADMG | Network
+"""What is drawn as a graph."""
 
 COLORS: Final = {
     "box": "#f1f5f9",
@@ -47,6 +53,7 @@ COLORS: Final = {
     "source": "#d98a1f",
     "highlight box": "#dbeafe",
     "highlight": "#2f6fe4",
+    "hidden": "#b0568f",
 }
 
 STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers too
@@ -96,6 +103,8 @@ class Picture:
         The node that says where rows come from, or None.
     edges
         Pairs of nodes that are joined without direction.
+    bows
+        Curves between nodes that share a hidden cause.
     """
 
     layout: Layout
@@ -103,9 +112,10 @@ class Picture:
     bars: Mapping[str, tuple[Bar, ...]]
     source: str | None
     edges: frozenset[frozenset[str]] = frozenset()
+    bows: Mapping[Arc, Bow] = field(default_factory=dict)
 
 
-def picture(model: DAG | CPDAG | Network, beliefs: Mapping[str, Any] | None = None) -> Picture:
+def picture(model: Graph, beliefs: Mapping[str, Any] | None = None) -> Picture:
     """Labels, sizes and layout of a graph or of a network's graph."""
     dag = _laid_out(model)
     source = model.source if isinstance(model, Network) else None
@@ -120,7 +130,26 @@ def picture(model: DAG | CPDAG | Network, beliefs: Mapping[str, Any] | None = No
     is_hub = source is not None and len(dag.children(source)) > MAX_SOURCE_ARCS
     edges = frozenset(map(frozenset, model.undirected)) if isinstance(model, CPDAG) else frozenset()
     drawn = layout(dag, sizes, hub=source if is_hub else None)
-    return Picture(drawn, labels, bars, source, edges)
+    if not isinstance(model, ADMG) or not model.latent:
+        return Picture(drawn, labels, bars, source, edges)
+    bows = placed_bows(model.latent, drawn.boxes, model.arcs)
+    return _with_room(Picture(drawn, labels, bars, source, edges, bows))
+
+
+def _with_room(drawn: Picture) -> Picture:
+    """The picture moved and widened so that the curves beside it are in it."""
+    left, top, right, bottom = extent(drawn.bows.values())
+    dx, dy = max(0.0, -left), max(0.0, -top)
+    known = drawn.layout
+    moved = Layout(
+        {name: replace(box, x=box.x + dx, y=box.y + dy) for name, box in known.boxes.items()},
+        {arc: tuple((x + dx, y + dy) for x, y in points) for arc, points in known.routes.items()},
+        known.stubs,
+        max(known.width, right) + dx,
+        max(known.height, bottom) + dy,
+    )
+    bows = {pair: shifted(bow, dx, dy) for pair, bow in drawn.bows.items()}
+    return replace(drawn, layout=moved, bows=bows)
 
 
 def together(dag: DAG, more: Iterable[Arc]) -> DAG:
@@ -177,14 +206,14 @@ def _em(letter: str) -> float:
 _WIDTHS: Final = {"ijlI.,:;'|!": 0.28, 'frt()[]{}-/ "': 0.37, "mwMW@%…": 0.88, "_": 0.5}
 
 
-def _laid_out(model: DAG | CPDAG | Network) -> DAG:
+def _laid_out(model: Graph) -> DAG:
     """The graph whose layout is drawn; edges without direction lead from earlier nodes."""
     if isinstance(model, CPDAG):
         return together(DAG(model.directed, model.nodes), model.undirected)
-    return model.dag if isinstance(model, Network) else model
+    return model if isinstance(model, DAG) else model.dag
 
 
-def _lines(name: str, belief: Any, model: DAG | CPDAG | Network) -> tuple[Bar, ...]:
+def _lines(name: str, belief: Any, model: Graph) -> tuple[Bar, ...]:
     """What a box says: bars of a discrete node, mean and sd of a continuous one, a given value."""
     if isinstance(belief, Mixture):
         one = belief.marginal(name)
@@ -199,7 +228,7 @@ def _lines(name: str, belief: Any, model: DAG | CPDAG | Network) -> tuple[Bar, .
     return _bars(belief)
 
 
-def _check_belief(name: str, belief: Mapping[str, float], model: DAG | CPDAG | Network) -> None:
+def _check_belief(name: str, belief: Mapping[str, float], model: Graph) -> None:
     if isinstance(model, Network):
         if model.variables[name].is_continuous:
             raise InputError(

@@ -14,8 +14,6 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.errors import InputError
-from consilience.graph.cpdag import CPDAG
-from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import picture as pic
 from consilience.show.many import (
@@ -25,8 +23,8 @@ from consilience.show.many import (
     sorting_note,
     source_label,
 )
-from consilience.show.patches import MARGIN, draw_arc, draw_node, frame, inches
-from consilience.show.picture import COLORS, STATE_COLORS, plain
+from consilience.show.patches import MARGIN, draw_arc, draw_bow, draw_node, frame, inches
+from consilience.show.picture import COLORS, STATE_COLORS, Graph, plain
 from consilience.show.regressions import draw_regressions
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ class _Differences:
     ends: tuple[Floats, ...]
 
 
-def plot_graph(model: DAG | CPDAG | Network, ax: Axes | None = None) -> Axes:
+def plot_graph(model: Graph, ax: Axes | None = None, *, highlight: Iterable[str] = ()) -> Axes:
     """A graph, or a network's graph, drawn as :func:`consilience.show.svg` lays it out.
 
     Labels are drawn as outlines, so that they keep fitting their boxes at any size of the axes.
@@ -58,21 +56,29 @@ def plot_graph(model: DAG | CPDAG | Network, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     model
-        A graph, in which edges without direction have no heads, or a network, whose source is
+        A graph, in which edges without direction have no heads and hidden common causes are dashed
+        curves with two, or a network, whose source is
         marked by its colour.
     ax
         Where to draw; a new figure of fitting size if not given.
+    highlight
+        Nodes to be set off.
     """
     pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     drawn = pic.picture(model)
+    _check.names("plot", highlight=highlight)
+    chosen = frozenset(highlight)
+    _check.known("node", sorted(chosen), drawn.labels)
     if ax is None:
         size = inches(drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     for arc, points in drawn.layout.routes.items():
         color = COLORS["source" if arc[0] == drawn.source else "arc"]
         draw_arc(ax, points, color, has_head=frozenset(arc) not in drawn.edges)
+    for bow in drawn.bows.values():
+        draw_bow(ax, bow, COLORS["hidden"])
     for name, label in drawn.labels.items():
-        kind = "source" if name == drawn.source else ""
+        kind = "highlight" if name in chosen else "source" if name == drawn.source else ""
         fill, edge = COLORS[f"{kind} box" if kind else "box"], COLORS[kind or "border"]
         draw_node(ax, drawn.layout.boxes[name], label, fill, edge=edge)
     frame(ax, drawn.layout)

@@ -12,19 +12,19 @@ from typing import Any
 
 from consilience import _check
 from consilience.distributions import Categorical
+from consilience.graph.admg import ADMG
 from consilience.graph.cpdag import CPDAG
-from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show import marks, picture as pic
 from consilience.show.boxes import Box
 from consilience.show.marks import LEGEND_STEP, MARGIN, TITLE_SIZE, number as _n, plain as _text
-from consilience.show.picture import COLORS, Picture
+from consilience.show.picture import COLORS, Graph, Picture
 
-__all__ = ["svg_graph"]
+__all__ = ["graph_group", "svg_graph"]
 
 
 def svg_graph(
-    model: DAG | CPDAG | Network,
+    model: Graph,
     *,
     title: str | None = None,
     beliefs: Mapping[str, Any] | None = None,
@@ -35,7 +35,8 @@ def svg_graph(
     Parameters
     ----------
     model
-        A graph, in which edges without direction have no heads; or a network, whose nodes then tell
+        A graph, in which edges without direction have no heads and hidden common causes are dashed
+        curves with two; or a network, whose nodes then tell
         their states when pointed at, and whose source is marked. Arcs from a source with more than
         five children are drawn as short stubs at the children.
     title
@@ -73,8 +74,7 @@ def svg_graph(
     body = [
         *([] if title is None else [marks.title_line(title, MARGIN, MARGIN + TITLE_SIZE - 3)]),
         f'<g transform="translate({_n(MARGIN)} {_n(MARGIN + head)})">',
-        *_arcs(drawn, chosen),
-        *(_node(name, drawn, model, name in chosen) for name in drawn.labels),
+        *graph_group(drawn, model, chosen),
         *marks.legend_lines(legend, drawn.layout.height + 12),
         "</g>",
     ]
@@ -83,8 +83,17 @@ def svg_graph(
     )
 
 
-def _description(model: DAG | CPDAG | Network, title: str | None) -> str:
-    dag = model.dag if isinstance(model, Network) else model
+def graph_group(drawn: Picture, model: Graph, chosen: Collection[str]) -> list[str]:
+    """Arcs, hidden causes and nodes of a picture; those that are chosen are set off."""
+    return [
+        *_arcs(drawn, chosen),
+        *_bows(drawn),
+        *(_node(name, drawn, model, name in chosen) for name in drawn.labels),
+    ]
+
+
+def _description(model: Graph, title: str | None) -> str:
+    dag = model.dag if isinstance(model, Network | ADMG) else model
     if isinstance(dag, CPDAG):
         count = (
             f"graph of {len(dag.nodes)} nodes, {len(dag.directed)} arcs and "
@@ -93,6 +102,8 @@ def _description(model: DAG | CPDAG | Network, title: str | None) -> str:
         return count.capitalize() if title is None else f"{title}: {count}"
     kind = "network" if isinstance(model, Network) else "graph"
     count = f"{kind} of {len(dag.nodes)} nodes and {len(dag.arcs)} arcs"
+    if isinstance(model, ADMG):
+        count += f", {len(model.latent)} pairs with a hidden common cause"
     return count[0].upper() + count[1:] if title is None else f"{title}: {count}"
 
 
@@ -108,7 +119,15 @@ def _arcs(drawn: Picture, chosen: Collection[str]) -> list[str]:
     return [line for _, line in sorted(lines, key=lambda item: item[0])]
 
 
-def _node(name: str, drawn: Picture, model: DAG | CPDAG | Network, is_chosen: bool) -> str:
+def _bows(drawn: Picture) -> list[str]:
+    """The hidden common causes."""
+    return [
+        marks.arc(pair, marks.bow(bow, COLORS["hidden"], 1.4), kind="hidden", sign="↔")
+        for pair, bow in drawn.bows.items()
+    ]
+
+
+def _node(name: str, drawn: Picture, model: Graph, is_chosen: bool) -> str:
     box = drawn.layout.boxes[name]
     bars = drawn.bars.get(name, ())
     kind = "highlight" if is_chosen else "source" if name == drawn.source else ""
@@ -124,7 +143,7 @@ def _node(name: str, drawn: Picture, model: DAG | CPDAG | Network, is_chosen: bo
     )
 
 
-def _tooltip(name: str, model: DAG | CPDAG | Network) -> str:
+def _tooltip(name: str, model: Graph) -> str:
     if not isinstance(model, Network):
         return name
     local = model[name]
@@ -169,12 +188,15 @@ def _bars(box: Box, bars: tuple[pic.Bar, ...], color: str) -> str:
 
 def _legend(drawn: Picture) -> list[tuple[str, str]]:
     """Signs and words that explain the colour of the source."""
+    hidden = []
+    if drawn.bows:
+        hidden = [(marks.bow_sign(), "a hidden common cause")]
     if drawn.source is None:
-        return []
+        return hidden
     color, name = COLORS["source"], drawn.labels[drawn.source]
     box = (
         f'<rect x="0.5" y="-6.5" width="22" height="13" rx="4" fill="{COLORS["source box"]}" '
         f'stroke="{color}" stroke-width="1.2"/>'
     )
     arrow = marks.sign(color, 1.4)
-    return [(box, f"{name}: the source of a row"), (arrow, f"an arc from {name}")]
+    return [*hidden, (box, f"{name}: the source of a row"), (arrow, f"an arc from {name}")]

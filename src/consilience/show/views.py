@@ -7,7 +7,7 @@ view of each thing first; ``options`` are the keyword arguments of that function
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from consilience import _check
@@ -15,6 +15,14 @@ from consilience.averaging.arc_beliefs import ArcBeliefs
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.averaging.graph_chains import GraphChains
 from consilience.averaging.source_multinets import Multinets
+from consilience.causal.audits import FairnessReport
+from consilience.causal.effects import Effect
+from consilience.causal.estimand import Estimand
+from consilience.causal.necessity import Causation
+from consilience.causal.path_parts import PathEffects
+from consilience.causal.response import Bounds
+from consilience.causal.what_if import Counterfactual
+from consilience.causal.worlds import CounterfactualFairness
 from consilience.classify.evaluation import Evaluation
 from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
@@ -26,6 +34,7 @@ from consilience.dynamic.graph_search import OrderChoice
 from consilience.dynamic.panel import Panel
 from consilience.errors import InputError
 from consilience.fusion.fusion_record import Fusion
+from consilience.graph.admg import ADMG
 from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -50,6 +59,16 @@ from consilience.show.amounts import (
 )
 from consilience.show.belief import plot_belief
 from consilience.show.calibration import plot_calibration
+from consilience.show.causal_charts import (
+    plot_bounds,
+    plot_causation,
+    plot_counterfactual,
+    plot_effect,
+    plot_fairness,
+    plot_fairness_curve,
+    plot_groups,
+    plot_paths,
+)
 from consilience.show.chains import plot_chains
 from consilience.show.classes import plot_classes, plot_hidden_states
 from consilience.show.convergence import plot_convergence
@@ -84,10 +103,12 @@ from consilience.show.local import plot_local, plot_table
 from consilience.show.plot import plot_graph, plot_sources
 from consilience.show.plot_pair import plot_pair
 from consilience.show.svg import svg_graph
+from consilience.show.svg_causal import svg_effect, svg_fairness, svg_paths
 from consilience.show.svg_fusion import svg_fusion
 from consilience.show.svg_pair import svg_pair
 from consilience.show.trace import plot_trace
 from consilience.show.votes import plot_fusion, plot_thresholds, plot_votes
+from consilience.show.worlds import plot_worlds, svg_worlds
 from consilience.structure.searches.constraint_record import ConstraintRecord
 from consilience.structure.searches.task import SearchResult
 
@@ -108,6 +129,33 @@ def _of_class(draw: Drawing) -> Drawing:
 
     drawn.__signature__ = inspect.signature(draw)  # type: ignore[attr-defined]
     return drawn
+
+
+def _of_estimand(draw: Drawing) -> Drawing:
+    """The same drawing for an estimand: its graph, the hedge set off if there is one."""
+
+    def drawn(found: Estimand, **options: Any) -> Any:
+        hedge = () if found.hedge is None else sorted(found.hedge.outer)
+        return draw(found.graph, **{"highlight": hedge, **options})
+
+    drawn.__signature__ = inspect.signature(draw)  # type: ignore[attr-defined]
+    return drawn
+
+
+def _svg_graph(
+    model: DAG | Network,
+    *,
+    title: str | None = None,
+    beliefs: Mapping[str, Any] | None = None,
+    highlight: Iterable[str] | None = None,
+    do: Mapping[str, Any] | None = None,
+) -> str:
+    """A graph; with ``do`` the worlds of an intervention side by side."""
+    if do is None:
+        return svg_graph(model, title=title, beliefs=beliefs, highlight=highlight)
+    if beliefs is not None or highlight is not None:
+        raise InputError("svg: do= goes without beliefs= and highlight=.", option="do")
+    return svg_worlds(model, do=do, title=title)
 
 
 def _of_tests(record: SearchResult, n_pairs: int = N_PAIRS, ax: Axes | None = None) -> Axes:
@@ -138,9 +186,27 @@ def _without_first(draw: Drawing) -> inspect.Signature:
 
 VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Table: {"gaps": plot_gaps},
-    DAG: {"graph": plot_graph},
+    DAG: {"graph": plot_graph, "worlds": plot_worlds},
     CPDAG: {"graph": plot_graph},
-    Network: {"graph": plot_graph, "sources": plot_sources, "classes": plot_classes},
+    ADMG: {"graph": plot_graph},
+    Network: {
+        "graph": plot_graph,
+        "sources": plot_sources,
+        "classes": plot_classes,
+        "worlds": plot_worlds,
+    },
+    Estimand: {"graph": _of_estimand(plot_graph)},
+    Effect: {"effect": plot_effect},
+    Bounds: {"bounds": plot_bounds},
+    Counterfactual: {"belief": plot_counterfactual},
+    Causation: {"bounds": plot_causation},
+    PathEffects: {"parts": plot_paths},
+    FairnessReport: {
+        "gaps": plot_fairness,
+        "groups": plot_groups,
+        "curve": plot_fairness_curve,
+    },
+    CounterfactualFairness: {"curve": plot_fairness_curve},
     DynamicNetwork: {"slices": plot_slices},
     Panel: {"rows": plot_panel},
     Beliefs: {"beliefs": plot_beliefs},
@@ -190,9 +256,14 @@ NAMED = (Panel, Beliefs, Forecast)
 """Things of which one variable is plotted: its name may stand in the place of the view."""
 
 PICTURES: Mapping[type, Drawing] = {
-    DAG: svg_graph,
+    DAG: _svg_graph,
     CPDAG: svg_graph,
-    Network: svg_graph,
+    ADMG: svg_graph,
+    Network: _svg_graph,
+    Estimand: _of_estimand(svg_graph),
+    Effect: svg_effect,
+    PathEffects: svg_paths,
+    FairnessReport: svg_fairness,
     SearchResult: _of_class(svg_graph),
     GraphBelief: svg_belief,
     GraphComparison: _compared(svg_pair),
@@ -209,13 +280,15 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
     thing                   view (the first is the usual one)             options
     ======================  ============================================  =======================
     table                   ``gaps``: what is missing, and together       ``n_patterns``
-    graph (DAG, CPDAG)      ``graph``                                     ``ax``
-    network                 ``graph``                                     ``ax``
+    graph (DAG, CPDAG)      ``graph``                                     ``ax``, ``highlight``
+    with hidden causes      ``graph``: they are dashed                    ``ax``, ``highlight``
+    network                 ``graph``                                     ``ax``, ``highlight``
     ..                      ``sources``: a node's table by source         ``node``, ``states``,
                                                                           ``level``,
                                                                           ``max_panels``
     ..                      ``classes``: the children of a node by its    ``node``, ``features``,
                             states                                        ``ax``
+    network or DAG          ``worlds``: as it is, as it is set, and both  ``do``
     node of a network       ``table``: a heat map of a discrete one       ``ax``
     ..                      ``regressions``: of a continuous or logistic  ``level``
                             one
@@ -263,6 +336,14 @@ def plot(thing: object, view: str | None = None, **options: Any) -> Axes | NDArr
                                                                           ``structure``, ``ax``
     ..                      ``calibrations``: of all structures
     ..                      ``calibration``: of one                       ``structure``, ``ax``
+    estimand                ``graph``: with the hedge set off             ``ax``
+    effect                  ``effect``: in all and by source              ``ax``
+    bounds, causation       ``bounds``                                    ``ax``
+    counterfactual          ``belief``: with its bounds                   ``ax``
+    effects along paths     ``parts``                                     ``ax``
+    report of fairness      ``gaps``: with intervals, by source
+    ..                      ``groups``: the rates of each                 ``ax``
+    ..                      ``curve``: delta(eps), with bounds            ``ax``
     ======================  ============================================  =======================
 
     Parameters
@@ -304,14 +385,15 @@ def svg(thing: object, **options: Any) -> str:
     Parameters
     ----------
     thing
-        A graph (DAG or CPDAG) or network; a search result; a comparison of graphs, drawn side by
-        side; a fusion, every arc with its votes; a belief about graphs, every arc with its
-        probability; an influence network, each model folded into one
-        box.
+        A graph (DAG, CPDAG or ADMG), an estimand or a network; a search result; a comparison of
+        graphs, drawn side by side; a fusion, every arc with its votes; a belief about graphs, every
+        arc with its probability; an influence network, each model folded into one box; an effect,
+        its parts, or a report of fairness.
     options
         ``title``: a line above the picture. Of graphs and networks also ``beliefs`` (what
         ``net.marginals(...)`` gives: bars of states, mean ± sd of numbers) and ``highlight`` (nodes
-        to be set off); of comparisons ``names`` of the two graphs.
+        to be set off); of networks and DAGs ``do``: the worlds of an intervention side by side; of
+        comparisons ``names`` of the two graphs.
 
     Raises
     ------
