@@ -137,7 +137,7 @@ class LinearGaussian:
             The continuous parents, shape (rows, continuous parents).
         """
         intercept = self.intercept.ravel()[states]
-        if not self.continuous:
+        if not self.coefficients.size:
             return np.asarray(intercept)
         slopes = self.coefficients.reshape(self.intercept.size, -1)[states]
         return np.asarray(intercept + (slopes * values).sum(axis=1))
