@@ -61,9 +61,7 @@ def mixed_rows(rng, n_rows=120):
     )
 
 
-MIXED = cs.DAG(
-    [("group", "other"), ("group", "x"), ("g", "x"), ("g", "y"), ("g", "w"), ("x", "w")]
-)
+MIXED = cs.DAG([("group", "other"), ("group", "x"), ("g", "x"), ("g", "y"), ("g", "w"), ("x", "w")])
 
 
 def quadrature(net, table):

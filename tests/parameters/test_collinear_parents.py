@@ -67,9 +67,9 @@ def test_sources_without_spread_have_the_regression_of_all_rows(e):
     assert is_shared == (e < 1e-6)
 
 
-def test_one_regression_for_all_states_is_borrowed_with_all_its_digits():
+def test_a_state_without_rows_has_the_regression_of_all_with_all_its_digits():
     columns = columns_of(1e-7)
-    table = cs.read(columns | {"g": ["a"] * 98 + ["b"] * 2}, discrete=["g"])
+    table = cs.read(columns | {"g": ["a"] * 100}, states={"g": ["a", "b"]})
     dag = cs.DAG([*DAG.arcs, ("g", "z")])
     net = cs.fit(dag, table, gaussian=cs.MLE())
     np.testing.assert_allclose(net["z"].coefficients[1], ridge(columns, Decimal(0)), rtol=1e-10)

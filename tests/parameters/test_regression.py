@@ -153,17 +153,28 @@ def test_a_constant_child_has_a_sd_of_zero(value):
     assert any("sd is zero" in note and "'effect' (2 of 2)" in note for note in net.record.notes)
 
 
-def test_a_joint_state_with_too_few_rows_borrows_the_regression_of_all():
+def test_a_joint_state_with_too_few_rows_is_joined_by_average_ones():
     rows = rows_of(30)
     rows["drug"] = np.array(["a"] * 27 + ["b"] * 3)
     net = cs.fit(EFFECT, read(rows), cs.MLE())
-    everything, residual = lstsq(rows, np.ones(30, bool))
-    np.testing.assert_allclose(net["effect"].parameters[1, :3], everything, rtol=1e-8)
-    assert net["effect"].variance[1] == pytest.approx(residual / 27)
+    # Least squares on its three rows, and on all thirty with a weight of four together.
+    weights = np.concatenate([np.ones(3), np.full(30, 4 / 30)])
+    X = np.stack([np.ones(30), rows["dose"], rows["age"]], axis=1)
+    X, y = np.concatenate([X[27:], X]), np.concatenate([rows["effect"][27:], rows["effect"]])
+    root = np.sqrt(weights)
+    beta, residual, *_ = np.linalg.lstsq(X * root[:, None], y * root, rcond=None)
+    np.testing.assert_allclose(net["effect"].parameters[1, :3], beta, rtol=1e-8)
+    assert net["effect"].variance[1] == pytest.approx(residual[0] / (7 * 27 / 30))
     own, _ = lstsq(rows, rows["drug"] == "a")
     np.testing.assert_allclose(net["effect"].parameters[0, :3], own, rtol=1e-8)
     assert net.record.unidentified["effect"] == 1
     assert any("Too few rows" in n and "'effect' (1 of 2)" in n for n in net.record.notes)
+
+
+def test_a_joint_state_without_rows_has_the_regression_of_all():
+    rows = rows_of(30) | {"drug": np.array(["a"] * 30)}
+    net = cs.fit(EFFECT, read(rows), cs.MLE())
+    np.testing.assert_allclose(net["effect"].parameters[1], net["effect"].parameters[0], rtol=1e-9)
 
 
 def test_a_family_with_too_few_rows_is_named():

@@ -43,7 +43,7 @@ from consilience.errors import DataError, GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.ascent import Climber
 from consilience.incomplete.em import EM, Convergence, refuse_logistic
-from consilience.incomplete.em_record import on_falls, report_of, with_rounds
+from consilience.incomplete.em_record import report_of, with_rounds
 from consilience.incomplete.first_tables import labelled, smoothed
 from consilience.incomplete.hidden import Hidden, continuous_of
 from consilience.incomplete.restarts import ended_by, number_of_starts
@@ -378,8 +378,6 @@ class _Run:
             self.choice, best, len(done.climbs), self.seen, hidden=plan.hidden, continuous=levels
         )
         told = replace(told, notes=(*(told.notes or ()), *_on_levels(levels, plan)))
-        falls = on_falls(best.n_falls, step.statistics(best.expected).moments)
-        told = replace(told, notes=(*(told.notes or ()), *falls))
         if done.rounds is not None:
             told = with_rounds(told, done.rounds)
         used = step.statistics(done.expected)

@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
+from consilience._typing import Floats
 from consilience.incomplete.climbing import Climb, Problem, climb
 from consilience.incomplete.restarts import all_starts
 from consilience.incomplete.space import HasFamilies, Rows, Space
-from consilience.incomplete.steps import Step, climbing, held
+from consilience.incomplete.steps import MoreTies, Step, climbing, held
 from consilience.inference.cases import Expected
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
@@ -112,29 +113,25 @@ class Climber(Generic[Net]):
         net, rows = self.prepare(task)
         space = Space(net, rows)
         step = Step(task, net, space, self.seen, fixed=self.fixed, scaled=self.scaled)
-        climbs = all_starts(
-            lambda number: self._climb(step, space, self.start(task, net, number), number),
-            self.n_starts,
-        )
-        best = max(climbs, key=lambda one: one.objective[-1])
-        if self.is_flat and best.stopped_by == "tolerance":
-            self._go_on(step, space, best)
-        if task is plain:
-            return Ascent(climbs, best, None, self.task, best.expected, step, space)
-        rounds, tables = self._rounds(plain, step, space, best, net=net)
-        last = replace(self.task, chosen={**self.task.chosen, "table": tables})
-        return Ascent(climbs, best, rounds, last, rounds.expected, step, space)
+        steps: dict[int, Step] = {}
 
-    def _climb(self, step: Step, space: Space, start: HasFamilies, number: int) -> Climb:
-        space.refuse_collapse(start.regressions)
-        return climb(
-            Problem(space, step.maximize, step.log_prior),
-            space.of_network(start),
-            iterations=self.how.iterations,
-            tolerance=self.how.tolerance,
-            accelerate=self.how.accelerate,
-            tell=self._teller(number),
-        )
+        def one_start(number: int) -> Climb:
+            begin = space.of_start(self.start(task, net, number))
+            found, steps[number] = self._climb(step, space, begin, number)
+            found.number = number
+            return found
+
+        climbs = all_starts(one_start, self.n_starts)
+        best = max(climbs, key=lambda one: one.objective[-1])
+        its = steps[best.number]
+        if self.is_flat and best.stopped_by == "tolerance":
+            self._go_on(its, space, best)
+        if task is plain:
+            last = _last(its, best.expected, self.task)
+            return Ascent(climbs, best, None, last, best.expected, its, space)
+        rounds, after, last = self._rounds(plain, its, space, best, net=net)
+        last = _last(after, rounds.expected, last)
+        return Ascent(climbs, best, rounds, last, rounds.expected, its, space)
 
     def _go_on(self, step: Step, space: Space, best: Climb) -> None:
         """Climb on from where a climb ended."""
@@ -149,23 +146,48 @@ class Climber(Generic[Net]):
         )
         best.vector, best.expected, best.stopped_by = more.vector, more.expected, more.stopped_by
         best.objective += more.objective[1:]
-        best.n_falls += more.n_falls
+        best.has_fallen |= more.has_fallen
 
     def _rounds(
         self, plain: FitTask, climbed: Step, space: Space, best: Climb, *, net: Net
-    ) -> tuple[Climb, Any]:
+    ) -> tuple[Climb, Step, FitTask]:
         """Steps with the estimator of tables itself from where a climb ended, until they rest."""
         task = held(plain, climbed.statistics(best.expected).counts)
-        step = Step(task, net, space, self.seen, fixed=self.fixed, scaled=self.scaled)
-        rounds = climb(
-            Problem(space, step.maximize, None),
-            step.maximize(best.expected),
-            iterations=self.how.iterations,
-            tolerance=ROUNDS * self.how.tolerance,
-            accelerate=self.how.accelerate,
-            tell=self._teller(0),
+        step = Step(
+            task,
+            net,
+            space,
+            self.seen,
+            fixed=self.fixed,
+            scaled=self.scaled,
+            joined=climbed.joined,
         )
-        return rounds, task.chosen["table"]
+        step, begin = _maximized(step, best.expected)
+        rounds, step = self._climb(step, space, begin, 0, tolerance=ROUNDS)
+        last = replace(self.task, chosen={**self.task.chosen, "table": task.chosen["table"]})
+        return rounds, step, last
+
+    def _climb(
+        self, step: Step, space: Space, begin: Floats, number: int, *, tolerance: float = 1.0
+    ) -> tuple[Climb, Step]:
+        """The climb from parameters, and its step: anew whenever joint states must be tied.
+
+        ``tolerance`` is a multiple of the one that was chosen.
+        """
+        while True:
+            try:
+                found = climb(
+                    Problem(space, step.maximize, step.log_prior),
+                    begin,
+                    iterations=self.how.iterations,
+                    tolerance=tolerance * self.how.tolerance,
+                    accelerate=self.how.accelerate,
+                    tell=self._teller(number),
+                )
+            except MoreTies as more:
+                step, begin = _maximized(step.tied(more), more.expected)
+            else:
+                return found, step
 
     def _teller(self, number: int) -> Callable[[int, float], None]:
         def tell(step: int, objective: float) -> None:
@@ -174,6 +196,20 @@ class Climber(Generic[Net]):
                 self.progress(None, f"EM: {which}step {step}, objective {objective:.6g}")
 
         return tell
+
+
+def _maximized(step: Step, expected: Expected) -> tuple[Step, Floats]:
+    """The parameters that statistics ask for, and the step with the ties that this needs."""
+    while True:
+        try:
+            return step, step.maximize(expected)
+        except MoreTies as more:
+            step = step.tied(more)
+
+
+def _last(step: Step, expected: Expected, task: FitTask) -> FitTask:
+    """The task of the last estimate, which keeps the ties of the climb."""
+    return _maximized(step, expected)[0].last(task)
 
 
 def while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:

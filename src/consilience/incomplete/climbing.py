@@ -7,7 +7,8 @@ extrapolation (Varadhan and Roland 2008)
 .. math:: \theta' = \theta - 2 \alpha r + \alpha^2 v, \qquad \alpha = -\|r\| / \|v\|
 
 leaps ahead where EM creeps. It is taken only if the objective is not lower there than after the
-first of the two steps; otherwise the second step is taken as it is. So the objective never falls.
+first of the two steps; otherwise the second step is taken as it is. So the objective never falls;
+if rounding makes it, the climb ends before that step.
 Where a step maximizes no known objective, the leap is taken if the next step from there is shorter.
 The vector has the parameters of all tables and regressions (:mod:`consilience.incomplete.space`).
 
@@ -64,9 +65,9 @@ class Climb:
     """A climb: the last parameters and their expected statistics, and the objective on the way.
 
     ``last_move`` is how far the last step of EM moved a parameter at most, and ``rate`` how that
-    compares with the step before. ``n_falls`` counts steps that made the objective fall; more than
-    none only if they do not maximize it, as when a joint state with too few rows borrows the
-    regression of all states.
+    compares with the step before. ``has_fallen`` says that a step would have made the objective
+    fall, as rounding can where columns are nearly functions of each other; the climb ends before
+    it. ``number`` is that of the start.
     """
 
     vector: Floats
@@ -75,7 +76,8 @@ class Climb:
     stopped_by: str = "iterations"
     last_move: float = np.inf
     rate: float = 1.0
-    n_falls: int = 0
+    has_fallen: bool = False
+    number: int = 0
 
     @property
     def distance_left(self) -> float:
@@ -95,8 +97,8 @@ def climb(
 ) -> Climb:
     r"""Climb from these parameters until the objective, or the parameters, rest.
 
-    It ends when the objective grows by less than ``tolerance`` of itself, or, if there is none, or
-    it has fallen, when no parameter would move by more than the root of ``tolerance`` if it went on
+    It ends when the objective grows by less than ``tolerance`` of itself, or, if there is none,
+    when no parameter would move by more than the root of ``tolerance`` if it went on
     for ever: a last move of :math:`m` at a rate of :math:`\rho` leaves :math:`m \rho / (1 - \rho)`.
     Or after so many steps; an interrupt from the keyboard ends it too, and what was reached is
     returned.
@@ -110,7 +112,7 @@ def climb(
     at.objective.append(_objective(problem, start, at.expected))
     while len(at.objective) <= iterations:
         try:
-            if accelerate and len(at.objective) < iterations and not at.n_falls:
+            if accelerate and len(at.objective) < iterations:
                 leap = _two_steps_and_a_leap if problem.log_prior is not None else _leap_of_rest
                 leap(problem, at)
             else:
@@ -126,7 +128,9 @@ def climb(
 
 
 def _rests(problem: Problem, at: Climb, tolerance: float) -> bool:
-    if problem.log_prior is None or at.n_falls:
+    if at.has_fallen:
+        return True
+    if problem.log_prior is None:
         return at.distance_left <= np.sqrt(tolerance)
     gain = at.objective[-1] - at.objective[-2]
     return gain <= tolerance * (1.0 + abs(at.objective[-1]))
@@ -140,16 +144,19 @@ def _step(problem: Problem, at: Climb, vector: Floats) -> None:
 
 
 def _accept(problem: Problem, at: Climb, vector: Floats, expected: Expected) -> None:
+    objective, last = _objective(problem, vector, expected), at.objective[-1]
+    if problem.log_prior is not None and objective < last - ROUNDING * (1.0 + abs(last)):
+        at.has_fallen = True
+        return
     at.vector, at.expected = vector, expected
-    objective = _objective(problem, vector, expected)
-    if problem.log_prior is not None:
-        at.n_falls += objective < at.objective[-1] - ROUNDING * (1.0 + abs(at.objective[-1]))
     at.objective.append(objective)
 
 
 def _two_steps_and_a_leap(problem: Problem, at: Climb) -> None:
     start = at.vector
     _step(problem, at, problem.maximize(at.expected))
+    if at.has_fallen:
+        return
     first, second = at.vector, problem.maximize(at.expected)
     there = _extrapolated(problem.space, start, first, second)
     if there is not None:
@@ -170,8 +177,9 @@ def _leap_of_rest(problem: Problem, at: Climb) -> None:
     there = _extrapolated(problem.space, start, first, at.vector)
     if there is None:
         return
-    expected = problem.space.expect(there)
-    after = problem.maximize(expected)
+    with np.errstate(over="ignore", invalid="ignore"):  # a leap too far is not taken
+        expected = problem.space.expect(there)
+        after = problem.maximize(expected)
     if np.linalg.norm(after - there) < np.linalg.norm(at.vector - first):
         rate = at.rate
         at.vector, at.expected = there, expected

@@ -17,7 +17,7 @@ Dempster, Laird and Rubin (1977); Lauritzen (1995). The steps are in ``climbing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -32,7 +32,7 @@ from consilience.graph.dag import DAG
 from consilience.incomplete.ascent import Climber, while_climbing
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.climbing import Climb
-from consilience.incomplete.em_record import on_falls, report_of, with_rounds
+from consilience.incomplete.em_record import report_of, with_rounds
 from consilience.incomplete.first_tables import (
     check_start,
     like,
@@ -54,7 +54,6 @@ from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.pooling import Separate
 from consilience.statistics.counts import MEMORY_LIMIT
-from consilience.statistics.moments import Moments
 from consilience.structure.searches.task import Progress
 
 __all__ = ["EM", "Convergence", "climb_rows", "em", "refuse_logistic"]
@@ -292,7 +291,7 @@ class _Run:
         )
         done = climber.ascent()
         best, step, space = done.best, done.step, done.space
-        told = self._report(best, len(done.climbs), step.statistics(best.expected).moments)
+        told = self._report(best, len(done.climbs))
         if done.rounds is not None:
             told = with_rounds(told, done.rounds)
         found = done.task.network(step.statistics(done.expected), self.seen, told)
@@ -338,13 +337,13 @@ class _Run:
         limit = self.task.memory_limit
         return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
 
-    def _report(self, best: Climb, n_starts: int, expected: Sequence[Moments]) -> GapReport:
+    def _report(self, best: Climb, n_starts: int) -> GapReport:
         told = report_of(
             self.choice, best, n_starts, self.seen, hidden=self.hidden, continuous=self.levels
         )
-        told = replace(told, notes=(*(told.notes or ()), *note_on_scale(self.levels)))
-        more = on_falls(best.n_falls, expected), _alone_in_a_source(self.task, self.table)
-        return replace(told, notes=(*(told.notes or ()), *more[0], *more[1]))
+        alone = _alone_in_a_source(self.task, self.table)
+        notes = (*(told.notes or ()), *note_on_scale(self.levels), *alone)
+        return replace(told, notes=notes)
 
     def _template(self, task: FitTask) -> Network:
         """A network of the graph: the one to start from if it has the same order of parents."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from consilience.incomplete.ascent import How
 from consilience.incomplete.climbing import Climb
 from consilience.incomplete.restarts import note_on_hidden
 from consilience.parameters.fit_record import GapReport, Statistics
-from consilience.statistics.moments import Moments
 
-__all__ = ["on_falls", "report_of", "with_rounds"]
+__all__ = ["report_of", "with_rounds"]
 
 
 def report_of(
@@ -43,6 +42,11 @@ def report_of(
         notes.append(f"EM did not converge in {choice.iterations} steps; raise EM(iterations=...).")
     elif best.stopped_by == "interrupt":
         notes.append(f"EM was interrupted after {steps} steps.")
+    if best.has_fallen:
+        notes.append(
+            "Rounding made the objective of EM fall, so it ended there, maybe a little below the "
+            "highest point: columns are nearly functions of each other."
+        )
     starts = f", the best of {n_starts} starts" if n_starts > 1 else ""
     notes.append(f"EM took {steps} steps{starts}.")
     return GapReport(f"{choice!r} with {{}}", tuple(notes))
@@ -57,19 +61,6 @@ def with_rounds(told: GapReport, rounds: Climb) -> GapReport:
         f"{'rested' if rounds.stopped_by == 'tolerance' else 'had to stop: ' + rounds.stopped_by}."
     )
     return replace(told, notes=(*(told.notes or ()), note))
-
-
-def on_falls(n_falls: int, expected: Sequence[Moments]) -> list[str]:
-    """A note on steps that made the objective fall, and why if that is known."""
-    if not n_falls:
-        return []
-    borrowed = any((one.pooled().weight <= len(one.names)).any() for one in expected)
-    why = (
-        "because states with too few rows for a regression of their own borrowed that of all states"
-        if borrowed
-        else "so it may end a little below the highest point"
-    )
-    return [f"The objective of EM fell in {n_falls} step{'s' * (n_falls > 1)}, {why}."]
 
 
 def _is_only_hidden(seen: Statistics, hidden: Collection[str]) -> bool:

@@ -7,7 +7,8 @@ regression of :math:`x` on :math:`z`, with centers :math:`c` and sds :math:`s` o
     \log \frac{\sigma}{s_x} .
 
 A residual sd that falls to nothing (a hidden state that explains a few equal values, a column that
-is a function of others) makes the likelihood grow without bound: it is refused by name.
+is a function of others) makes the likelihood grow without bound: where ties to other joint states
+(``steps.py``) do not keep it up, it is refused by name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from consilience._typing import Floats
+from consilience._typing import Bools, Floats
 from consilience.distributions import LinearGaussian
 from consilience.errors import DataError
 from consilience.inference.cases import Expected
@@ -125,6 +126,30 @@ class Space:
     def expect(self, vector: Floats) -> Expected:
         """Expected statistics of the rows at these parameters."""
         return self._cases.expect(*self.split(vector))
+
+    def is_collapsed(self, name: str, local: LinearGaussian) -> Bools:
+        """Which residual sds of the regression of this name have fallen to nothing."""
+        return ~np.asarray(local.sd > self._limits[name])
+
+    def of_start(self, net: HasFamilies) -> Floats:
+        """The vector of a network to start from, sds of nothing set to that of the column.
+
+        Raises
+        ------
+        DataError
+            If that is nothing too.
+        """
+        opened = dict(net.regressions)
+        for name, local in net.regressions.items():
+            is_nothing = self.is_collapsed(name, local)
+            if is_nothing.any():
+                sd = np.where(is_nothing, self._limits[name] / COLLAPSED, local.sd)
+                opened[name] = LinearGaussian(
+                    local.child, local.given, local.intercept, local.coefficients, sd
+                )
+        self.refuse_collapse(opened)
+        theta = self.layout.flatten({name: local.table for name, local in net.tables.items()})
+        return self.vector(theta, opened)
 
     def refuse_collapse(self, regressions: Mapping[str, LinearGaussian]) -> None:
         """Raise if a residual sd has fallen to nothing."""

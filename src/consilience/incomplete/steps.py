@@ -16,6 +16,14 @@ row for each parent state (and source) around what the complete rows of all sour
 (:class:`Around`) and goes on from there with the estimator until the parameters rest. A chain is
 fitted once, to the expected counts that the climb ends with; in the rounds after that its strengths
 are held (:func:`held`), unless it keeps the sources apart.
+
+Regressions by least squares maximize the likelihood, but for joint states with too few rows, or
+without spread, where it has no bound. They are tied to the others by rows like the average one of
+the statistics in which they were first seen to be such (``parameters/few_rows.py``), and stay tied
+by them: that adds :math:`-\kappa\,D(\bar M \| \theta_j) \le 0` to the objective of each, with
+:math:`\kappa = p + 1` and D what :math:`\theta_j` lacks, for a row, of the log-likelihood of the
+best regression of all joint states. A climb in which a joint state becomes such is begun anew from
+there with that state tied (:class:`MoreTies`), so that each climb has one objective.
 """
 
 from __future__ import annotations
@@ -27,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from consilience._typing import Bools, Floats
-from consilience.distributions import Categorical
+from consilience.distributions import Categorical, LinearGaussian
 from consilience.incomplete.hidden_scale import standardized
 from consilience.incomplete.space import HasFamilies, Space
 from consilience.inference.cases import Expected
@@ -35,16 +43,23 @@ from consilience.inference.layout import Layout
 from consilience.parameters.chain import HDC, HeldChain
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import is_apart, is_for_new_sources
+from consilience.parameters.few_rows import (
+    TiedStates,
+    average_rows,
+    has_few_rows,
+    highest_log_likelihood,
+)
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.known_numbers import WithKnown
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, innermost
+from consilience.parameters.regression import log_likelihood_of
 from consilience.parameters.source_node import by_source_table, source_node
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
 from consilience.statistics.moments import Moments
 
-__all__ = ["Around", "Step", "as_counts", "climbing", "held", "is_conjugate"]
+__all__ = ["Around", "MoreTies", "Step", "as_counts", "climbing", "held", "is_conjugate"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +101,25 @@ class Around:
         return by_source_table(counts, source, table)
 
 
+class MoreTies(Exception):  # noqa: N818 -- not an error: it asks for another step
+    """Joint states that a step finds to have too few rows, or no spread: those and the tied ones.
+
+    ``needed`` says which by child, in the shape of the weights; ``expected`` are the statistics.
+    """
+
+    def __init__(self, needed: Mapping[str, Bools], expected: Expected) -> None:
+        super().__init__("joint states with too few rows")
+        self.needed, self.expected = needed, expected
+
+
 class Step:
     """The M-step: from expected statistics to the vector of parameters.
 
     Tables under a conjugate prior are done on vectors; all others, and regressions, by the
     estimators of the task. Families that are fixed, such as the source, stay as they are; hidden
-    continuous nodes that are ``scaled``, parents first, get their zero, unit and sign.
+    continuous nodes that are ``scaled``, parents first, get their zero, unit and sign. ``joined``
+    has the rows that tied joint states are joined by; with hidden continuous nodes or numbers that
+    are known, none is.
     """
 
     def __init__(
@@ -103,14 +131,20 @@ class Step:
         *,
         fixed: Collection[str] = (),
         scaled: Sequence[str] = (),
+        joined: Mapping[str, Moments] | None = None,
     ) -> None:
         self._scaled = scaled
         self._task, self._space, self._seen = task, space, seen
+        self._net, self._names = net, fixed
+        self.joined = joined or {}
         self._fixed = {n: one for n, one in net.regressions.items() if n in fixed}
         self._start = space.layout.flatten({name: one.table for name, one in net.tables.items()})
         self._tables = self._conjugate(fixed) if is_conjugate(task.chosen.get("table")) else None
-        regression = innermost(task.chosen.get("regression"))
-        has_law = self._tables is not None and isinstance(regression, MLE | None)
+        regression = task.chosen.get("regression")
+        is_least_squares = isinstance(innermost(regression), MLE)
+        self._can_tie = is_least_squares and not (scaled or isinstance(regression, WithKnown))
+        self._highest = sum(map(highest_log_likelihood, self.joined.values()))
+        has_law = self._tables is not None and (is_least_squares or not seen.moments)
         self.log_prior = self._log_prior if has_law else None
 
     def maximize(self, expected: Expected) -> Floats:
@@ -121,12 +155,64 @@ class Step:
             theta = self._estimated(expected.counts)
         regressions = dict(self._fixed)
         if self._seen.moments:
-            found = self._task.chosen["regression"].regress(self.moments(expected))
-            regressions |= {one.child.name: one for one in found}
+            regressions |= self._regressions(expected)
             if self._scaled:
                 regressions = standardized(regressions, self._scaled)
             self._space.refuse_collapse(regressions)
         return self._space.vector(theta, regressions)
+
+    def tied(self, more: MoreTies) -> Step:
+        """The step in which these joint states are tied too, by rows like the average one there."""
+        moments = {one.names[-1]: one for one in self.moments(more.expected)}
+        new = {name: average_rows(moments[name], is_tied) for name, is_tied in more.needed.items()}
+        return Step(
+            self._task,
+            self._net,
+            self._space,
+            self._seen,
+            fixed=self._names,
+            scaled=self._scaled,
+            joined={**self.joined, **new},
+        )
+
+    def last(self, task: FitTask) -> FitTask:
+        """The task with an estimator of regressions that keeps the ties."""
+        if not self._can_tie:
+            return task
+        chosen = task.chosen["regression"]
+        moments = [one for one in self._seen.moments if one.names[-1] not in self.joined]
+        none = {
+            one.names[-1]: average_rows(one, np.zeros(one.weight.shape, bool)) for one in moments
+        }
+        tied = TiedStates(
+            repr(chosen), {**none, **self.joined}, innermost(chosen).unbiased, is_apart(chosen)
+        )
+        return replace(task, chosen={**task.chosen, "regression": tied})
+
+    def _regressions(self, expected: Expected) -> dict[str, LinearGaussian]:
+        """Regressions at the maximum; least squares only with ties that bound its likelihood."""
+        moments = {one.names[-1]: one for one in self.moments(expected)}
+        joined = {
+            name: one.merge(self.joined[name]) if name in self.joined else one
+            for name, one in moments.items()
+        }
+        estimated = self._task.chosen["regression"].regress(list(joined.values()))
+        found = {one.child.name: one for one in estimated}
+        if self._can_tie:
+            needed = {}
+            for name, one in joined.items():
+                collapsed = self._space.is_collapsed(name, found[name]).reshape(one.weight.shape)
+                is_tied = self._is_tied(name, one)
+                if ((has_few_rows(one) | collapsed) & ~is_tied).any():
+                    needed[name] = has_few_rows(one) | collapsed | is_tied
+            if needed:
+                raise MoreTies(needed, expected)
+        return found
+
+    def _is_tied(self, name: str, moments: Moments) -> Bools:
+        if name not in self.joined:
+            return np.zeros(moments.weight.shape, bool)
+        return np.asarray(self.joined[name].weight > 0)
 
     def statistics(self, expected: Expected) -> Statistics:
         """Expected statistics in the order of those of the rows."""
@@ -152,9 +238,15 @@ class Step:
         return Conjugate(layout, layout.flatten(prior), self._start, layout.flatten(stays) > 0)
 
     def _log_prior(self, vector: Floats) -> float:
-        if self._tables is None:
-            return 0.0
-        return self._tables.log_prior(vector[: self._space.n_cells])
+        tables = self._tables
+        of_tables = 0.0 if tables is None else tables.log_prior(vector[: self._space.n_cells])
+        if not self.joined:
+            return of_tables
+        _, regressions = self._space.split(vector)
+        reached = sum(
+            log_likelihood_of(regressions[name], one) for name, one in self.joined.items()
+        )
+        return of_tables + reached - self._highest
 
 
 class Conjugate:

@@ -34,10 +34,10 @@ from consilience._typing import Floats, Integers
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.distributions.normal_inverse_gamma import TiedGaussianPosterior, unstandardized
 from consilience.errors import DataError
+from consilience.parameters.few_rows import notes_on_regressions
 from consilience.parameters.regression import (
     least_squares,
     linear_gaussian,
-    notes_on_regressions,
     smallest_eigenvalue,
 )
 from consilience.parameters.source_node import with_new_source
@@ -46,6 +46,8 @@ from consilience.parameters.tied import Equations, Tie, tie, tied_by
 from consilience.statistics.moments import Moments
 
 __all__ = ["HierarchicalGaussian"]
+
+BORROWED = "Too few rows for a regression of their own; the one of all joint states was taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class HierarchicalGaussian:
         """What to know about the regressions."""
         by_source = [m for m in families if m.source is not None]
         alone = [m.names[-1] for m in by_source if (m.weight.sum(axis=1) > 0).sum() < 2]
-        notes = notes_on_regressions(families)
+        notes = notes_on_regressions(families, few=BORROWED)
         shared = [m.names[-1] for m in families if m.is_fine and _has_shared_directions(m)]
         if shared:
             notes.append(

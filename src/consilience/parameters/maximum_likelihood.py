@@ -4,7 +4,8 @@ r"""Maximum likelihood.
 
 A parent state that was never seen has no estimate; its row is uniform, and the record of the fit
 counts such rows. A continuous child has a least-squares regression for each joint state of its
-discrete parents (``regression.py``), with its residual variance divided by n - p, or by n.
+discrete parents (``regression.py``), with its residual variance divided by n - p, or by n; joint
+states with at most p rows are tied to the others (``few_rows.py``).
 """
 
 from __future__ import annotations
@@ -13,16 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from consilience._typing import Floats
 from consilience.distributions.categorical import Categorical, proportions
 from consilience.distributions.linear_gaussian import LinearGaussian
-from consilience.parameters.regression import (
-    linear_gaussian,
-    notes_on_regressions,
-    regressions,
-)
+from consilience.parameters.few_rows import notes_on_regressions, regression_of
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
 
@@ -60,17 +55,11 @@ class MLE:
 
     def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
         """The local distribution of each family with a continuous child."""
-        return [self._regression(moments.pooled()) for moments in families]
+        return [regression_of(moments.pooled(), unbiased=self.unbiased) for moments in families]
 
     def notes(self, families: Sequence[Moments]) -> list[str]:
-        """What to know about the regressions: borrowed, of deficient rank, or exact."""
+        """What to know about the regressions: of few rows, of deficient rank, or exact."""
         return notes_on_regressions(families)
-
-    def _regression(self, moments: Moments) -> LinearGaussian:
-        fits = regressions(moments)
-        coefficients = np.concatenate([fits.intercept[:, None], fits.coefficients], axis=1)
-        sd = np.sqrt(fits.variance(unbiased=self.unbiased))
-        return linear_gaussian(moments, None, coefficients, sd)
 
 
 def pooled_rows(counts: Counts) -> Floats:

@@ -36,7 +36,7 @@ from consilience.parameters.hierarchical import (
 from consilience.parameters.hierarchy import Hierarchy, can_be_solved, solve
 from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
 from consilience.parameters.source_node import by_source_table, source_node
-from consilience.parameters.stacked import stacked
+from consilience.parameters.stacked import side_by_side, stacked
 from consilience.parameters.strength import AMONG_SOURCES, Strength, check_strength
 from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
@@ -156,14 +156,7 @@ class Separate:
             except DataError as problem:
                 message = f"source {source!r}: {problem.message}"
                 raise DataError(message, **problem.culprits, source=source) from problem
-        return LinearGaussian(
-            parts[0].child,
-            (moments.source, *parts[0].given),
-            np.stack([part.intercept for part in parts]),
-            np.stack([part.coefficients for part in parts]),
-            np.stack([part.sd for part in parts]),
-            stacked([part.posterior for part in parts]),
-        )
+        return side_by_side(moments.source, parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,28 +11,24 @@ eigenvalue of their correlations below about 1e-12, more where the digits of lar
 have no unique coefficients: the fit is then the one of smallest norm on that scale, and p counts
 the rank only. Fine moments, which are asked for where columns are nearly functions of each other,
 tell such a parent from one that is a function of others up to the rounding of the values. A joint
-state with at most p rows borrows the regression of all joint states
-together.
+state with at most p rows is tied to the others (``few_rows.py``).
 
 The moments have the names ``(*continuous parents, child)``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Bools, Floats, Integers
+from consilience._typing import Floats, Integers
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Posterior
 from consilience.distributions.linear_gaussian import LOG_ROOT_2PI, LinearGaussian
-from consilience.errors import DataError
 from consilience.kernels.fine import intercepts_finely, solve_finely
-from consilience.statistics.digits import loses_digits
 from consilience.statistics.moments import Moments
 
 __all__ = [
@@ -41,8 +37,6 @@ __all__ = [
     "linear_gaussian",
     "log_likelihood_of",
     "note_on_digits",
-    "notes_on_regressions",
-    "regressions",
     "smallest_eigenvalue",
 ]
 
@@ -65,8 +59,8 @@ class Regressions:
         Number of rows.
     rank
         Number of coefficients that the rows determine, the intercept included.
-    is_borrowed
-        Where the fit is that of all joint states together.
+    freedom
+        What an unbiased variance divides the residual by.
     root, along
         A factor R of the parents' products, :math:`S_{zz} = R^\top R`, and w in
         :math:`S_{zx} = R^\top w`.
@@ -77,18 +71,17 @@ class Regressions:
     residual: Floats
     weight: Floats
     rank: Integers
-    is_borrowed: Bools
+    freedom: Floats
     root: Floats
     along: Floats
 
     def variance(self, *, unbiased: bool) -> Floats:
         """Residual variance with denominator n - p, or n."""
-        freedom = self.weight - self.rank if unbiased else self.weight
-        return np.asarray(self.residual / freedom)
+        return np.asarray(self.residual / (self.freedom if unbiased else self.weight))
 
 
 def log_likelihood_of(local: LinearGaussian, moments: Moments) -> float:
-    """Log density of the rows behind moments, pooled over the sources, under regressions.
+    """Log density of the rows behind moments under regressions with the same groups.
 
     >>> from consilience.data.variable import Variable
     >>> x = Variable("x")
@@ -98,8 +91,10 @@ def log_likelihood_of(local: LinearGaussian, moments: Moments) -> float:
     >>> round(log_likelihood_of(standard, rows), 6)  # -log(2 pi) - 1
     -2.837877
     """
-    weight, mean, scatter = moments.weight[0], moments.mean[0], moments.scatter[0]
-    slopes = local.coefficients.reshape(len(weight), -1)
+    d = len(moments.names)
+    weight, mean = moments.weight.reshape(-1), moments.mean.reshape(-1, d)
+    scatter = moments.scatter.reshape(-1, d, d)
+    slopes = local.coefficients.reshape(len(weight), d - 1)
     sd, intercept = local.sd.reshape(-1), local.intercept.reshape(-1)
     v = np.concatenate([-slopes, np.ones((len(weight), 1))], axis=1)
     away = (v * mean).sum(axis=1) - intercept
@@ -107,46 +102,6 @@ def log_likelihood_of(local: LinearGaussian, moments: Moments) -> float:
     seen = weight > 0
     log = -weight * (np.log(np.where(seen, sd, 1.0)) + LOG_ROOT_2PI)
     return float((log - 0.5 * squares / np.where(seen, sd, 1.0) ** 2)[seen].sum())
-
-
-def regressions(moments: Moments) -> Regressions:
-    """The regression of each joint state; too few rows borrow that of all states together.
-
-    The moments must be pooled over the sources.
-
-    Raises
-    ------
-    DataError
-        If all joint states together have too few rows.
-    """
-    p, child, weight = len(moments.names), moments.names[-1], moments.weight[0]
-    if weight.sum() <= p:
-        raise DataError(
-            f"the family of {child!r} has {weight.sum():g} complete rows; its regression on "
-            f"{_check.listed(moments.names[:-1])} needs more than {p}. Use fewer parents, or an "
-            "estimator with a prior such as cs.estimators.NormalInverseGamma().",
-            variable=child,
-        )
-    own = least_squares(array[0] for array in moments.arrays)
-    is_short = weight <= p
-    if not is_short.any():
-        return own
-    all_states = least_squares(array[0] for array in moments.without_states().arrays)
-
-    def chosen(name: str) -> Floats:
-        mine, theirs = getattr(own, name), getattr(all_states, name)
-        return np.where(is_short.reshape(-1, *[1] * (mine.ndim - 1)), theirs, mine)
-
-    return Regressions(
-        chosen("intercept"),
-        chosen("coefficients"),
-        chosen("residual"),
-        chosen("weight"),
-        chosen("rank").astype(np.int64),
-        is_short,
-        chosen("root"),
-        chosen("along"),
-    )
 
 
 def least_squares(arrays: Iterable[Floats]) -> Regressions:
@@ -187,7 +142,7 @@ def _plainly(weight: Floats, mean: Floats, scatter: Floats) -> Regressions:
         np.where(is_exact, 0.0, left * scatter[..., -1, -1]),
         weight,
         1 + is_kept.sum(axis=-1),
-        np.zeros(weight.shape, bool),
+        weight - 1 - is_kept.sum(axis=-1),
         size[..., :, None] * vectors.swapaxes(-1, -2) * one[..., None, :-1],
         along * one[..., -1:],
     )
@@ -216,7 +171,7 @@ def _finely(
         (pivots[:, -1] ** 2).reshape(groups),
         weight,
         rank.reshape(groups),
-        np.zeros(groups, bool),
+        weight - rank.reshape(groups),
         root[:, :-1, :-1].reshape(*groups, d - 1, d - 1),
         root[:, :-1, -1].reshape(*groups, d - 1),
     )
@@ -269,33 +224,6 @@ def linear_gaussian(
         sd.reshape(shape),
         posterior,
     )
-
-
-def notes_on_regressions(families: Sequence[Moments]) -> list[str]:
-    """What a reader should know about these regressions, in which the sources are pooled.
-
-    Numbers of joint states of families with the same child are added up.
-    """
-    short, rankless, exact = Counter[str](), Counter[str](), Counter[str]()
-    lost = [one.names[-1] for one in families if loses_digits(one)]
-    n_states = Counter[str]()
-    for moments in families:
-        fits, child = regressions(moments.pooled()), moments.names[-1]
-        n_states[child] += len(fits.weight)
-        short[child] += int(fits.is_borrowed.sum())
-        rankless[child] += int((fits.rank < len(moments.names)).sum())
-        exact[child] += int((~fits.is_borrowed & (fits.residual == 0)).sum())
-    sentences = {
-        "Too few rows for a regression of their own; the one of all joint states was taken": short,
-        "Constant or collinear parents; the coefficients are those of smallest norm": rankless,
-        "The parents determine the child and its sd is zero": exact,
-    }
-    notes = [note_on_digits(lost)] if lost else []
-    return notes + [
-        f"{text}, in these families and numbers of joint discrete states: {listed}."
-        for text, found in sentences.items()
-        if (listed := ", ".join(f"{k!r} ({n} of {n_states[k]})" for k, n in found.items() if n))
-    ]
 
 
 def note_on_digits(children: Sequence[str]) -> str:

@@ -9,10 +9,12 @@ from itertools import count
 import numpy as np
 
 from consilience._typing import Floats
+from consilience.data.variable import Variable
 from consilience.distributions.categorical import Posterior
 from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.distributions.linear_gaussian import LinearGaussian
 
-__all__ = ["StackedPosterior", "stacked"]
+__all__ = ["StackedPosterior", "side_by_side", "stacked"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,4 +61,16 @@ def stacked(parts: Sequence[Posterior | None]) -> Posterior | None:
     plain = [part.concentration for part in known if isinstance(part, DirichletPosterior)]
     return (
         DirichletPosterior(np.stack(plain)) if len(plain) == len(parts) else StackedPosterior(known)
+    )
+
+
+def side_by_side(source: Variable, parts: Sequence[LinearGaussian]) -> LinearGaussian:
+    """The regressions of all sources as one distribution, the source its first parent."""
+    return LinearGaussian(
+        parts[0].child,
+        (source, *parts[0].given),
+        np.stack([part.intercept for part in parts]),
+        np.stack([part.coefficients for part in parts]),
+        np.stack([part.sd for part in parts]),
+        stacked([part.posterior for part in parts]),
     )

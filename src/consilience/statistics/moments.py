@@ -38,6 +38,7 @@ from consilience.statistics.counts import parent_states_of, source_axis
 
 __all__ = ["Moments"]
 
+SPLITTER = 134217729.0  # 2^27 + 1
 ROUNDING = 1e-12
 """Of a sum of weights, relative; sums of a million rows differ by less."""
 
@@ -166,6 +167,20 @@ class Moments:
             return self
         return self.over(_together(self.arrays), self.n_rows, source=self.source, given=())
 
+    def weighing(self, weight: float) -> Moments:
+        """The moments as if the rows of each group weighed so much together, all alike.
+
+        Groups without rows stay empty.
+        """
+        factor = np.divide(
+            weight, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0
+        )
+        total, mean, scatter, *rest = self.arrays
+        scatters = _scaled(scatter, rest[1] if rest else None, factor[..., None, None])
+        arrays = [np.where(total > 0, weight, 0.0), mean, scatters[0]]
+        arrays += [rest[0], scatters[1]] if rest else []
+        return self.over(arrays, self.n_rows, source=self.source, given=self.given)
+
     def over(
         self,
         arrays: Sequence[Floats],
@@ -214,6 +229,16 @@ def _together(arrays: Sequence[Floats]) -> Sequence[Floats]:
     gap = np.where(weight[..., None] > 0, mean - center, 0.0)
     between = np.einsum("fj,fjd,fje->fde", weight, gap, gap)
     return total, center, (scatter.sum(axis=1) + between)[:, None]
+
+
+def _scaled(high: Floats, low: Floats | None, factor: Floats) -> tuple[Floats, Floats]:
+    """The product of numbers with a factor, and what rounding leaves of it (Dekker 1971)."""
+    product = high * factor
+    if low is None:
+        return product, np.zeros_like(product)
+    a, b = (x * SPLITTER - (x * SPLITTER - x) for x in (high, factor))
+    error = ((a * b - product) + a * (factor - b) + (high - a) * b) + (high - a) * (factor - b)
+    return product, error + low * factor
 
 
 def _merged(a: Sequence[Floats], b: Sequence[Floats]) -> Sequence[Floats]:
