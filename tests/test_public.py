@@ -10,7 +10,7 @@ import pytest
 import consilience as cs
 
 NOUNS = """Variable Schema Table DAG CPDAG Network Factor Mixture MixedBelief Categorical
-LinearGaussian Logistic Family Counts Moments Likelihood Soft ConsilienceError"""
+LinearGaussian Logistic Family Counts Moments Likelihood Soft Event ConsilienceError"""
 VERBS = """average read discretize count moments naive_bayes tan learn search score node_scores
 compare_graphs shd confusion fit em draws intervals impute latent_classes hidden_states influence
 fuse evaluate cross_evaluate entropy kl_divergence log_probability most_probable expected_counts

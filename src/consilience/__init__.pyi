@@ -104,6 +104,9 @@ from consilience.incomplete.imputation import (
 from consilience.incomplete.structural_em import (
     StructuralEM as StructuralEM,
 )
+from consilience.inference.event import (
+    Event as Event,
+)
 from consilience.inference.evidence import (
     Likelihood as Likelihood,
     Soft as Soft,

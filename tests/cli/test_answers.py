@@ -351,3 +351,15 @@ def test_a_refusal_for_want_of_memory_advises_what_a_command_can_do(tmp_path):
         assert "memory_limit" not in said
         assert "cs." not in said
         assert "net." not in said
+
+
+def test_events_are_given_to_a_query(tmp_path):
+    model = tmp_path / "model.json"
+    cs.save(network(), model)
+    said = passed("query", model, "hospital", "--event", "smoke = yes or cough = yes", "--json")
+    found = json.loads(said)
+    net, event = network(), cs.Event.parse("smoke = yes or cough = yes")
+    assert found["events"] == ["smoke = yes or cough = yes"]
+    assert math.exp(found["log_probability_of_given"]) == pytest.approx(net.probability(event))
+    assert str(round(net.query("hospital", given=event)["south"], 4)) in said
+    assert "a state or a number is wanted" in refused("query", model, "hospital", "--event", "a =")

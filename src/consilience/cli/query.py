@@ -20,9 +20,23 @@ __all__ = ["query"]
 @click.argument("model")
 @click.argument("names", nargs=-1, required=True, metavar="NODE...")
 @given_option
+@click.option(
+    "--event",
+    multiple=True,
+    metavar="EVENT",
+    help="What is known as well, such as 'age >= 60 or not (smoke = yes and cp in {a, b})'; "
+    "repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @spoken
-def query(model: str, names: tuple[str, ...], given: tuple[str, ...], as_json: bool) -> None:
+def query(
+    model: str,
+    names: tuple[str, ...],
+    *,
+    given: tuple[str, ...],
+    event: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Probability of each state of a node, given others.
 
     For several nodes it is the probability of their states together. The probability of what is
@@ -40,19 +54,22 @@ def query(model: str, names: tuple[str, ...], given: tuple[str, ...], as_json: b
       consilience query model.json disease smoking --given 'age=50-69|70+' --json
       consilience query model.json blood_pressure --given age=62.5 --given sex=F
       consilience query model.json disease --given '"dose=mg"=10|20'
+      consilience query model.json disease --event 'age >= 60 or not smoking = never'
     """
     import consilience as cs
 
     check_inputs([model])
     net = static_model(model)
     known = given_of(net, given)
-    belief = net.query(names, given=known)
-    log_given = cs.log_probability(net, known)
+    everything = [known, *map(cs.Event.parse, event)]
+    belief = net.query(names, given=everything)
+    log_given = cs.log_probability(net, everything)
     if as_json:
         plain = plain_belief(belief) | plain_given(net, known, log_given)
+        plain |= {"events": list(event)} if event else {}
         echo(json.dumps(plain, indent=1, allow_nan=False))
         return
     print_belief(belief)
-    if known:
+    if known or event:
         echo()
         print_facts(screen(), facts_of_given(net, known, log_given))

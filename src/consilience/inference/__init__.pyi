@@ -10,6 +10,9 @@ from consilience.answers.row_distances import (
     ArcStrengths as ArcStrengths,
     arc_strengths as arc_strengths,
 )
+from consilience.inference.event_beliefs import (
+    Estimate as Estimate,
+)
 from consilience.inference.explanations import (
     Explanation as Explanation,
 )

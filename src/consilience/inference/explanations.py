@@ -26,6 +26,7 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience.errors import InputError
 from consilience.inference.conflict import refuse_impossible
+from consilience.inference.event_nodes import conditioned
 from consilience.inference.evidence import Evidence, evidence_of, names_of
 from consilience.inference.known_rows import Rows, constants, rows_of
 from consilience.inference.soft import hardened
@@ -69,6 +70,7 @@ class Explanation(Mapping[str, Any]):
 def mpe(net: Network, given: Given = None, *, by: Exact | None = None) -> Explanation:
     """The most probable states, and values, of all variables that are not known."""
     memory_limit = exact_of(by).memory_limit
+    net, given = conditioned(net, given, memory_limit, "mpe")
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
     return _explanation(net, evidence, _best(net, None, evidence, memory_limit))
 
@@ -91,6 +93,7 @@ def map_states(
                 "distribution, net.mpe the most probable values of everything.",
                 variable=name,
             )
+    net, given = conditioned(net, given, memory_limit, "map")
     evidence = hardened(net, evidence_of(net.variables, given), memory_limit)
     for name in asked:
         if name in evidence.known or asked.count(name) > 1:
@@ -115,6 +118,7 @@ def most_probable(
     """
     _check.whole("most_probable", at_least=1, k=k)
     memory_limit = exact_of(by).memory_limit
+    net, given = conditioned(net, given, memory_limit, "most_probable")
     start = hardened(net, evidence_of(net.variables, given), memory_limit)
     ticket = count()
     free = [n for n, v in net.variables.items() if n not in start.known and not v.is_continuous]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,9 @@ from consilience.errors import InputError
 from consilience.inference.beliefs import all_marginals, belief, log_evidence
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import cost_shape
+from consilience.inference.event import Event, Joined, Tree, tree_of
+from consilience.inference.event_beliefs import belief_given, probability_of, settled
+from consilience.inference.event_nodes import conditioned, is_open, split_given
 from consilience.inference.evidence import Evidence, Likelihood, Soft, evidence_of, names_of
 from consilience.inference.intervals import intervals_of
 from consilience.inference.known_rows import rows_of
@@ -83,7 +86,10 @@ def query(
     """
     asked = _asked(net, names)
     way = exact_of(by)
-    evidence = hardened(net, evidence_of(net.variables, given), way.memory_limit)
+    rest, events = split_given(given, net.variables)
+    evidence = hardened(net, evidence_of(net.variables, rest), way.memory_limit)
+    if events:
+        return belief_given(net, asked, evidence, events, way=way)
     return belief(net, asked, evidence, way)
 
 
@@ -99,8 +105,14 @@ def marginals(
     :class:`Mixture`.
     """
     way = exact_of(by)
-    evidence = hardened(net, evidence_of(net.variables, given), way.memory_limit)
-    return {**all_marginals(net, evidence, way)}
+    rest, events = split_given(given, net.variables)
+    evidence = hardened(net, evidence_of(net.variables, rest), way.memory_limit)
+    at = settled(net, evidence, events, way)
+    if not at.events:
+        found = all_marginals(at.net, at.evidence, way)
+        return {name: one for name, one in found.items() if name in net.variables}
+    asked = [n for n in net.variables if n not in evidence.known and n not in evidence.values]
+    return {name: belief_given(net, [name], evidence, events, way=way) for name in asked}
 
 
 def log_probability(
@@ -112,8 +124,14 @@ def log_probability(
     """Log probability of states, sets of states or likelihoods; minus infinity if impossible.
 
     With values of continuous variables it is the log of a density, in their units, and can be
-    positive; a value that is certain adds nothing.
+    positive; a value that is certain adds nothing. Of an event about continuous variables it is
+    that of :func:`probability`.
     """
+    rest, events = split_given(given, net.variables)
+    if any(is_open(tree, net.variables) for tree in events):
+        share = probability(net, Event("", _all_of(events)), rest, by=by)
+        return (log_probability(net, rest, by=by) + math.log(share)) if share else -math.inf
+    net, given = conditioned(net, given, exact_of(by).memory_limit, "log_probability")
     evidence = evidence_of(net.variables, given)
     if evidence.soft:
         raise InputError("soft evidence has no probability; give states, sets or likelihoods.")
@@ -122,7 +140,7 @@ def log_probability(
 
 def probability(
     net: Network,
-    event: Mapping[str, Any],
+    event: Mapping[str, Any] | Event,
     given: Given = None,
     *,
     by: Exact | None = None,
@@ -130,9 +148,15 @@ def probability(
     """Probability of states or sets of states given others: P(event, given) / P(given).
 
     Of a continuous variable the event is an interval, ``{"bp": (120, 140)}``, with None or an
-    infinity for an open end.
+    infinity for an open end. An :class:`Event` may join all this by "or", "not" and comparisons,
+    and may be given too. With more than one continuous variable in events it is estimated from
+    draws, and the answer is an :class:`Estimate`, a number with its standard error.
     """
     way = exact_of(by)
+    rest, events = split_given(given, net.variables)
+    if events or isinstance(event, Event):
+        evidence = hardened(net, evidence_of(net.variables, rest), way.memory_limit)
+        return probability_of(net, _tree(net, event), evidence, events, way=way)
     states, intervals = intervals_of(net.variables, event)
     known = known_values(given, net.variables)
     both = _check_disjoint(states, known)
@@ -149,6 +173,28 @@ def probability(
     if share == 0 or not intervals:
         return share
     return share * _share_of_intervals(net, intervals, found, hard, way=way)
+
+
+def _tree(net: Network, event: Mapping[str, Any] | Event) -> Tree:
+    """An event, or what a mapping says of states and intervals, as the tree of an event."""
+    if isinstance(event, Event):
+        return tree_of(event)
+    states, intervals = intervals_of(net.variables, event)
+    parts: list[Event] = []
+    for name, value in states.items():
+        is_set = isinstance(value, Collection) and not isinstance(value, str | bytes)
+        parts.append(Event(name).isin(value) if is_set else Event(name) == value)
+    for name, (low, high) in intervals.items():
+        parts += [Event(name) >= low] * math.isfinite(low) + [Event(name) <= high] * math.isfinite(
+            high
+        )
+    if not parts:
+        raise InputError("an event says something; this one is empty.", parameter="event")
+    return _all_of([tree_of(part) for part in parts])
+
+
+def _all_of(trees: Sequence[Tree]) -> Tree:
+    return trees[0] if len(trees) == 1 else Joined("and", tuple(trees))
 
 
 def _ratio(net: Network, both: Evidence, given: Evidence, way: Exact) -> float:
@@ -235,6 +281,7 @@ def cost(
     room in the memory limit; else through a tree of what is not known.
     """
     memory_limit = exact_of(by).memory_limit
+    net, given = conditioned(net, given, memory_limit, "cost")
     evidence = evidence_of(net.variables, given)
     rows = rows_of(net, evidence)
     asked = [] if names is None else _asked(net, names)

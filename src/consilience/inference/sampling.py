@@ -18,6 +18,8 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Schema, Variable
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.draws import Columns, draw_forward, draw_given
+from consilience.inference.event_beliefs import rows_that_hold, settled
+from consilience.inference.event_nodes import split_given
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.known_rows import rows_of
 from consilience.inference.soft import hardened
@@ -62,7 +64,8 @@ def sample(
     """
     memory_limit = exact_of(by).memory_limit
     _check.whole("sample", at_least=0, n_rows=n_rows)
-    evidence = evidence_of(net.variables, given)
+    rest, events = split_given(given, net.variables)
+    evidence = evidence_of(net.variables, rest)
     rng = _check.generator(seed)
     types = {
         name: np.float64 if variable.is_continuous else code_type(variable.n_states)
@@ -71,18 +74,39 @@ def sample(
     n_bytes = n_rows * sum(np.dtype(kind).itemsize for kind in types.values())
     _check.memory(f"a sample of {n_rows:,} rows", n_bytes, memory_limit, "Draw fewer at a time.")
     left_out = _left_out(net, evidence)
-    known_only = _known_only(net, evidence, left_out)
+    at = settled(net, evidence, events, exact_of(by))
     n_threads = threads or os.cpu_count() or 1
+
+    def draw(n: int) -> Columns:
+        return _columns(
+            at.net, at.evidence, n, rng, left_out=left_out, threads=n_threads, limit=memory_limit
+        )
+
+    columns = rows_that_hold(at, draw, n_rows) if at.events else draw(n_rows)
+    return _table(net, {name: columns[name] for name in net.variables}, left_out)
+
+
+def _columns(
+    net: Network,
+    evidence: Evidence,
+    n_rows: int,
+    rng: np.random.Generator,
+    *,
+    left_out: int | None,
+    threads: int,
+    limit: float,
+) -> Columns:
+    """All nodes of rows drawn given evidence."""
+    known_only = _known_only(net, evidence, left_out)
     if _goes_forward(net, evidence):
-        _refuse_excluded(net, evidence, memory_limit)
-        columns = draw_forward(net, evidence, known_only, n_rows, rng=rng, threads=n_threads)
-        return _table(net, columns, left_out)
+        _refuse_excluded(net, evidence, limit)
+        return draw_forward(net, evidence, known_only, n_rows, rng=rng, threads=threads)
     limited = replace(evidence, likelihoods={**evidence.likelihoods, **known_only})
-    hard = hardened(net, limited, memory_limit)
-    found = draw_given(net, hard, n_rows, rng, threads=n_threads, memory_limit=memory_limit)
+    hard = hardened(net, limited, limit)
+    found = draw_given(net, hard, n_rows, rng, threads=threads, memory_limit=limit)
     if found is None:
-        refuse_impossible(net, hard, memory_limit)
-    return _table(net, found, left_out)
+        refuse_impossible(net, hard, limit)
+    return found
 
 
 def _table(net: Network, columns: Columns, left_out: int | None) -> Table:

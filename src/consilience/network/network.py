@@ -17,6 +17,7 @@ from consilience.network.record import Record
 if TYPE_CHECKING:
     from consilience.data.door import Rows
     from consilience.data.table import Table
+    from consilience.inference.event import Event
     from consilience.inference.explanations import Explanation
     from consilience.inference.triangulation import Cost
     from consilience.inference.ways import Exact
@@ -32,7 +33,8 @@ DRAWS, SEED = 20_000, 0
 
 Given: TypeAlias = Mapping[str, Any] | Any | None
 """What is known by variable: a state, a set of states, ``Likelihood({...})`` or ``Soft({...})``; of
-a continuous one its value, of one that was cut also a number; or a row of a frame."""
+a continuous one its value, of one that was cut also a number; a row of a frame; an ``Event``; or a
+list of these."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
@@ -155,9 +157,9 @@ class Network:
         return map_states(self, names, given, by=by)
 
     def probability(
-        self, event: Mapping[str, Any], given: Given = None, *, by: Exact | None = None
+        self, event: Mapping[str, Any] | Event, given: Given = None, *, by: Exact | None = None
     ) -> float:
-        """Probability of states, sets of states or intervals ``(low, high)``, given others."""
+        """Probability of states, sets of states, intervals ``(low, high)`` or an event."""
         from consilience.inference.queries import probability
 
         return probability(self, event, given, by=by)
