@@ -22,6 +22,7 @@ __all__ = [
     "MOST",
     "bytes_text",
     "extra",
+    "finite",
     "generator",
     "known",
     "listed",
@@ -44,6 +45,13 @@ def positive(owner: str, **values: float) -> None:
     for name, value in values.items():
         if not (_is_number(value) and math.isfinite(value) and value > 0):
             raise InputError(f"{owner}: {name} must be positive, got {value!r}.", parameter=name)
+
+
+def finite(owner: str, **values: float) -> None:
+    """Refuse a parameter that is not a finite number."""
+    for name, value in values.items():
+        if not (_is_number(value) and math.isfinite(value)):
+            raise InputError(f"{owner}: {name} must be a number, got {value!r}.", parameter=name)
 
 
 def non_negative(owner: str, **values: float) -> None:

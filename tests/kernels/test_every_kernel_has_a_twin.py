@@ -89,6 +89,7 @@ TWINS = {
         "structure/scores/test_score_nml.py": "log_normalizer",
         "structure/scores/test_score_predictive.py": "expected_predictions",
     },
+    "segments": {"kernels/test_segment_twins.py": "regression_segments table_segments"},
     "text": {"kernels/test_reading_twins.py": "encode_texts"},
     "tied": {
         "structure/scores/test_by_source.py": "fill_n_log_n log_likelihoods_by_source",

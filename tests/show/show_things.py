@@ -115,6 +115,12 @@ def in_time() -> cs.dynamic.DynamicNetwork:
 
 
 @cache
+def changes() -> cs.dynamic.ChangeBeliefs:
+    dag = cs.DAG([(f"{ODD}(t-1)", ODD), ("mark(t-1)", "mark")])
+    return cs.dynamic.change_points(dag, panel())
+
+
+@cache
 def by_tests() -> cs.searches.SearchResult:
     return cs.search(discrete(), search=cs.PC())
 
@@ -123,6 +129,8 @@ THINGS = {
     "Panel": panel,
     "DynamicNetwork": in_time,
     "Beliefs": lambda: in_time().smooth(panel()),
+    "ChangeBeliefs": changes,
+    "Changes": lambda: next(iter(changes().values())),
     "Forecast": lambda: in_time().forecast(panel(), steps=3),
     "Path": lambda: in_time().mpe(panel()),
     "OrderChoice": lambda: cs.dynamic.choose_order(panel(has_gap=False), range(1, 3)),

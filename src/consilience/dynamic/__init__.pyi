@@ -1,6 +1,19 @@
 from consilience.dynamic.beliefs_in_time import (
     Beliefs as Beliefs,
 )
+from consilience.dynamic.change_choices import (
+    ChangePoints as ChangePoints,
+    SegmentPrior as SegmentPrior,
+)
+from consilience.dynamic.change_point_beliefs import (
+    ChangeBeliefs as ChangeBeliefs,
+    Changes as Changes,
+    Segment as Segment,
+    change_points as change_points,
+)
+from consilience.dynamic.collapse_choice import (
+    Collapse as Collapse,
+)
 from consilience.dynamic.conversions import (
     HMM as HMM,
     from_hmm as from_hmm,

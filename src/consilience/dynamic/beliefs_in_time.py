@@ -14,12 +14,14 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
+from consilience.dynamic.collapse_choice import Collapse
+from consilience.dynamic.collapsed import Collapsed
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.panel_frames import row_keys
 from consilience.dynamic.timeline import Families, SequenceBeliefs, Timeline
-from consilience.errors import ImpossibleEvidenceError
+from consilience.errors import ImpossibleEvidenceError, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +59,8 @@ class Beliefs:
         Posterior of the source of each sequence, shape (sequences, sources); None without one.
     given
         What the beliefs of a row are given: ``"all rows"`` or ``"rows up to each"``.
+    approximation
+        How the answer is approximate; empty if it is exact.
     """
 
     panel: Panel
@@ -67,6 +71,7 @@ class Beliefs:
     states: Mapping[str, tuple[str, ...]]
     sources: Floats | None
     given: str
+    approximation: str = ""
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -91,21 +96,28 @@ class Beliefs:
         names = [*self.probabilities, *self.mean]
         return (
             f"Beliefs({len(self.panel):,} rows given {self.given}: {', '.join(names) or 'nothing'};"
-            f" log-likelihood {self.log_likelihood.sum():.6g})"
+            f" log-likelihood {self.log_likelihood.sum():.6g}"
+            f"{'; ' if self.approximation else ''}{self.approximation})"
         )
 
 
-def smoothed(net: DynamicNetwork, panel: Panel, *, memory_limit: float) -> Beliefs:
+def smoothed(
+    net: DynamicNetwork, panel: Panel, *, memory_limit: float, by: Collapse | None = None
+) -> Beliefs:
     """Beliefs about each row given all rows of its sequence."""
-    return _beliefs(net, panel, memory_limit, is_filter=False)
+    return _beliefs(net, panel, memory_limit, is_filter=False, by=by)
 
 
-def filtered(net: DynamicNetwork, panel: Panel, *, memory_limit: float) -> Beliefs:
+def filtered(
+    net: DynamicNetwork, panel: Panel, *, memory_limit: float, by: Collapse | None = None
+) -> Beliefs:
     """Beliefs about each row given the rows of its sequence up to it."""
-    return _beliefs(net, panel, memory_limit, is_filter=True)
+    return _beliefs(net, panel, memory_limit, is_filter=True, by=by)
 
 
-def log_likelihood(net: DynamicNetwork, panel: Panel, *, memory_limit: float) -> Floats:
+def log_likelihood(
+    net: DynamicNetwork, panel: Panel, *, memory_limit: float, by: Collapse | None = None
+) -> Floats:
     """Log probability of what each sequence records, its source included if it is known.
 
     What is hidden or missing is summed out. Minus infinity if a sequence is impossible. Inputs, and
@@ -114,7 +126,7 @@ def log_likelihood(net: DynamicNetwork, panel: Panel, *, memory_limit: float) ->
     evidence, families = evidence_of(net, panel), Families.of(net)
     found = []
     for one in with_sources(net, evidence):
-        timeline = Timeline(net, one, memory_limit=memory_limit)
+        timeline = _line(net, one, by, memory_limit)
         found.append(timeline.log_likelihood(families) + log_source(net, one))
     return _mixed_log(evidence, np.array(found))
 
@@ -157,12 +169,39 @@ def _mixed_log(evidence: SequenceEvidence, log: Floats) -> Floats:
     return np.where(evidence.sources >= 0, log[0], np.logaddexp.reduce(log, axis=0))
 
 
-def _beliefs(net: DynamicNetwork, panel: Panel, memory_limit: float, *, is_filter: bool) -> Beliefs:
+def _line(
+    net: DynamicNetwork, evidence: SequenceEvidence, by: Collapse | None, memory_limit: float
+) -> Timeline | Collapsed:
+    """The panel prepared for exact answers, or for collapsed ones."""
+    if by is None:
+        return Timeline(net, evidence, memory_limit=memory_limit)
+    if not isinstance(by, Collapse):
+        raise InputError(
+            f"by must be cs.dynamic.Collapse(...), or nothing for exact answers, got {by!r}.",
+            parameter="by",
+        )
+    return Collapsed(net, evidence, by, memory_limit=memory_limit)
+
+
+def _approximation(by: Collapse | None, panel: Panel) -> str:
+    """How an answer is approximate; empty if it is exact."""
+    if by is None or int(panel.lengths.max(initial=0)) <= by.window:
+        return ""
+    return f"approximately, by {by!r}: regimes before the window are matched in moments"
+
+
+def _beliefs(
+    net: DynamicNetwork,
+    panel: Panel,
+    memory_limit: float,
+    *,
+    is_filter: bool,
+    by: Collapse | None = None,
+) -> Beliefs:
     evidence, families = evidence_of(net, panel), Families.of(net)
     tries = with_sources(net, evidence)
     found = [
-        Timeline(net, one, memory_limit=memory_limit).believe(families, is_filter=is_filter)
-        for one in tries
+        _line(net, one, by, memory_limit).believe(families, is_filter=is_filter) for one in tries
     ]
     prior = np.array([log_source(net, one) for one in tries])
     log = prior + np.array([evidence.by_sequence(one.log_rows) for one in found])
@@ -184,6 +223,7 @@ def _beliefs(net: DynamicNetwork, panel: Panel, memory_limit: float, *, is_filte
         {n: v.discrete_states for n, v in net.variables.items() if not v.is_continuous},
         _posterior_of_sources(net, evidence, log),
         "rows up to each" if is_filter else "all rows",
+        _approximation(by, panel),
     )
 
 

@@ -19,6 +19,7 @@ from consilience.network.record import Record
 
 if TYPE_CHECKING:
     from consilience.dynamic.beliefs_in_time import Beliefs
+    from consilience.dynamic.collapse_choice import Collapse
     from consilience.dynamic.forecasting import Forecast
     from consilience.dynamic.most_probable_paths import Path
     from consilience.dynamic.panel import Panel
@@ -114,17 +115,21 @@ class DynamicNetwork:
             _check.unknown("node", name, self.transition)
         return self.transition[name]
 
-    def filter(self, panel: Panel, *, memory_limit: float = 2**31) -> Beliefs:
+    def filter(
+        self, panel: Panel, *, by: Collapse | None = None, memory_limit: float = 2**31
+    ) -> Beliefs:
         """What each row's hidden and missing values are, given all up to and including the row."""
         from consilience.dynamic.beliefs_in_time import filtered
 
-        return filtered(self, panel, memory_limit=memory_limit)
+        return filtered(self, panel, memory_limit=memory_limit, by=by)
 
-    def smooth(self, panel: Panel, *, memory_limit: float = 2**31) -> Beliefs:
+    def smooth(
+        self, panel: Panel, *, by: Collapse | None = None, memory_limit: float = 2**31
+    ) -> Beliefs:
         """What each row's hidden and missing values are, given all rows of its sequence."""
         from consilience.dynamic.beliefs_in_time import smoothed
 
-        return smoothed(self, panel, memory_limit=memory_limit)
+        return smoothed(self, panel, memory_limit=memory_limit, by=by)
 
     def forecast(
         self,
@@ -150,11 +155,13 @@ class DynamicNetwork:
 
         return most_probable_path(self, panel, memory_limit=memory_limit)
 
-    def log_likelihood(self, panel: Panel, *, memory_limit: float = 2**31) -> Floats:
+    def log_likelihood(
+        self, panel: Panel, *, by: Collapse | None = None, memory_limit: float = 2**31
+    ) -> Floats:
         """Log probability, or density, of what each sequence records: one number a sequence."""
         from consilience.dynamic.beliefs_in_time import log_likelihood
 
-        return log_likelihood(self, panel, memory_limit=memory_limit)
+        return log_likelihood(self, panel, memory_limit=memory_limit, by=by)
 
     def sample(self, n: int, length: int, *, inputs: Any = None, seed: Seed = None) -> Panel:
         """So many sequences of this length drawn from the network; hidden nodes included."""

@@ -21,6 +21,7 @@ from consilience.dynamic.graphs_in_time import check_graph, order_of, vector_aut
 from consilience.dynamic.lagged_names import lagged, split_lag
 from consilience.dynamic.lagged_rows import lagged_table, windows
 from consilience.dynamic.panel import Panel
+from consilience.dynamic.segment_score import in_time
 from consilience.errors import DataError, InputError
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -178,9 +179,11 @@ def score(dag: DAG, panel: Panel, score: Score, *, memory_limit: float = MEMORY_
         raise InputError(f"dag must be a DAG, got a {type(dag).__name__}.")
     check_score("score", score, panel.rows.variables)
     check_graph(dag)
-    table = lagged_table(panel, order_of(dag))
+    order = order_of(dag)
+    table = lagged_table(panel, order)
     _check.known("variable", dag.nodes, table.variables)
-    return _transition_score(table, dag, score, panel.inputs, memory_limit=memory_limit)
+    judge = in_time(score, panel, table, order, memory_limit=memory_limit)
+    return _transition_score(table, dag, judge, panel.inputs, memory_limit=memory_limit)
 
 
 def choose_order(
@@ -221,6 +224,7 @@ def choose_order(
         )
     judge = BIC() if score is None else score
     check_score("choose_order", judge, panel.rows.variables)
+    judge = in_time(judge, panel, wide, largest, memory_limit=memory_limit)
     names = [name for name in panel.rows.variables if name not in panel.inputs]
     is_linear = all(panel.rows.variables[name].is_continuous for name in names)
     graphs: dict[int, DAG] = {}
@@ -322,6 +326,7 @@ def _search(
                 "the slice, leads into an input, or is forbidden.",
                 arc=arc,
             )
+    score = in_time(score, panel, table, order, memory_limit=memory_limit)
     found = search_table(
         table,
         score=score,

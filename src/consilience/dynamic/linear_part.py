@@ -23,7 +23,7 @@ from consilience.dynamic.slices import SliceFamily, TimedNode
 from consilience.errors import ModelError
 from consilience.kernels.kalman import RowValues, Slices, Triangles, filter_rows, smooth_rows
 
-__all__ = ["Gaussians", "LinearPart", "continuous_columns"]
+__all__ = ["Gaussians", "LinearPart", "SliceNode", "continuous_columns"]
 
 
 class Gaussians(NamedTuple):
@@ -35,7 +35,7 @@ class Gaussians(NamedTuple):
     sums: dict[str, Sums]
 
 
-class _Node(NamedTuple):
+class SliceNode(NamedTuple):
     """A node that a slice adds: its family, or None for a value that is only given.
 
     ``columns`` has the place of each column of the family, or -1 - c for the given column c.
@@ -50,7 +50,7 @@ class _Kind(NamedTuple):
     """A kind of slice: how many variables come in, the nodes that it adds, the places it keeps."""
 
     n_before: int
-    nodes: tuple[_Node, ...]
+    nodes: tuple[SliceNode, ...]
     kept: tuple[int, ...]
     given: tuple[TimedNode, ...]
 
@@ -90,6 +90,8 @@ class LinearPart:
         The panel.
     memory_limit
         Bytes of the messages.
+    open_discrete
+        Discrete variables that are not known in all rows; the filter needs all others to be none.
     """
 
     def __init__(
@@ -100,8 +102,10 @@ class LinearPart:
         evidence: SequenceEvidence,
         *,
         memory_limit: float,
+        open_discrete: Sequence[str] = (),
     ) -> None:
         self.names, self.evidence = tuple(names), evidence
+        self._open_discrete = open_discrete
         self._limit = memory_limit
         self.order = len(families) - 1
         self._depth = {
@@ -125,6 +129,36 @@ class LinearPart:
         self._kind_rows = evidence.rows_of_slices(self.order)
         self.slices = self._slices()
         self.rows = self._row_values()
+
+    @property
+    def width(self) -> int:
+        """The most places that a slice has."""
+        return self._width
+
+    def nodes(self, kind: int) -> tuple[SliceNode, ...]:
+        """The nodes that a kind of slice adds, parents first."""
+        return self._kinds[kind].nodes
+
+    def kept(self, kind: int) -> tuple[int, ...]:
+        """The places that a kind of slice hands on, in their order."""
+        return self._kinds[kind].kept
+
+    def n_before(self, kind: int) -> int:
+        """How many variables come into a kind of slice."""
+        return self._kinds[kind].n_before
+
+    def size(self, kind: int) -> int:
+        """Number of places of a kind of slice."""
+        return self._kinds[kind].size
+
+    def places_of(self, kind: int) -> list[tuple[int, int]]:
+        """The open variables that a kind of slice has a node of, and their places."""
+        n = self.n_before(kind)
+        return [
+            (self.names.index(node.child), n + o)
+            for o, node in enumerate(self.nodes(kind))
+            if node.child in self.names
+        ]
 
     def scope_after(self, k: int) -> tuple[TimedNode, ...]:
         """The open variables that rows after a slice of kind k depend on, in their order."""
@@ -223,12 +257,10 @@ class LinearPart:
     def _given_past(self, done: _Filtered) -> tuple[Floats, Floats]:
         n = self.evidence.n_rows
         believed, spread = np.zeros((n, len(self.names))), np.zeros((n, len(self.names)))
-        for rows, kind in zip(self._kind_rows, self._kinds, strict=True):
-            for o, node in enumerate(kind.nodes):
-                if node.child in self.names:
-                    v, place = self.names.index(node.child), kind.n_before + o
-                    believed[rows, v] = done.joint[rows, place]
-                    spread[rows, v] = done.triangles.variance[done.which[rows], place]
+        for k, rows in enumerate(self._kind_rows):
+            for v, place in self.places_of(k):
+                believed[rows, v] = done.joint[rows, place]
+                spread[rows, v] = done.triangles.variance[done.which[rows], place]
         return believed, spread
 
     def _given_all(
@@ -265,11 +297,13 @@ class LinearPart:
         places = {TimedNode(node.name, node.lag + 1): a for a, node in enumerate(came)}
         n_before = len(came)
         columns: dict[TimedNode, int] = {}
-        nodes: list[_Node] = []
+        nodes: list[SliceNode] = []
         for child in given:
             columns[TimedNode(child, 0)] = -1 - len(columns)
             places[TimedNode(child, 0)] = n_before + len(nodes)
-            nodes.append(_Node(child, None, (columns[TimedNode(child, 0)], n_before + len(nodes))))
+            nodes.append(
+                SliceNode(child, None, (columns[TimedNode(child, 0)], n_before + len(nodes)))
+            )
         waiting = list(families)
         while waiting:
             one = next((f for f in waiting if self._is_ready(f, places)), None)
@@ -282,7 +316,7 @@ class LinearPart:
                     columns.setdefault(node, -1 - len(columns))
             at = [places[n] if n.name in self.names else columns[n] for n in parents]
             places[child_node] = n_before + len(nodes)
-            nodes.append(_Node(one.child, one, (*at, places[child_node])))
+            nodes.append(SliceNode(one.child, one, (*at, places[child_node])))
         kept = tuple(places[node] for node in self.scope_after(k))
         return _Kind(n_before, tuple(nodes), kept, tuple(columns))
 
@@ -334,7 +368,9 @@ class LinearPart:
                 if k < self.order:
                     y[rows, o] = values[node.child][rows]
                 if node.family is not None and node.family.local.parameters.ndim > 1:
-                    group[rows, o] = given_offset(node.family, self.evidence, rows, ())
+                    group[rows, o] = given_offset(
+                        node.family, self.evidence, rows, self._open_discrete
+                    )
             for c, column in enumerate(kind.given):
                 known[rows, c] = values[column.name][rows - column.lag]
         kinds = np.full(n, self.order)

@@ -9,6 +9,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.change_point_beliefs import ChangeBeliefs
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
@@ -20,7 +21,14 @@ from consilience.show.picture import COLORS, STATE_COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_beliefs", "plot_forecast", "plot_orders", "plot_panel", "plot_slices"]
+__all__ = [
+    "plot_beliefs",
+    "plot_changes",
+    "plot_forecast",
+    "plot_orders",
+    "plot_panel",
+    "plot_slices",
+]
 
 LEVELS = (0.95, 0.8, 0.5)
 """Of the bands of a fan, the widest first."""
@@ -134,6 +142,45 @@ def plot_beliefs(
         ax.plot(times, mean, color=STATE_COLORS[0], linewidth=1.4)
     _time_axis(ax, beliefs.panel, rows)
     ax.set_title(f"{name} given {beliefs.given}, sequence {title}", fontsize=10)
+    return ax
+
+
+def plot_changes(
+    found: ChangeBeliefs,
+    name: str | None = None,
+    sequence: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Bars of the probability of a change at each step, under the values of the node.
+
+    Parameters
+    ----------
+    found
+        What ``cs.dynamic.change_points(...)`` gives.
+    name
+        The node; the first one if not given.
+    sequence
+        Which sequence; the first if not given.
+    ax
+        Where to draw; a new figure if not given.
+    """
+    name = _name(name, list(found))
+    rows, title = _sequence(found.panel, sequence)
+    ax = _axes(ax, (6.4, 3.0))
+    variable, column = found.panel.rows.variables[name], found.panel.rows.column(name)[rows]
+    steps = np.arange(len(column), dtype=float)
+    ax.bar(steps, found[name].probability[rows], width=1.0, color=STATE_COLORS[1], zorder=2)
+    ax.set_ylim(0, 1)
+    ax.set_ylabel("probability of a change")
+    ax.set_xlim(-0.5, len(column) - 0.5)
+    values = column if variable.is_continuous else np.where(column < 0, np.nan, column)
+    other = ax.twinx()
+    other.plot(steps, values, color=COLORS["arc"], linewidth=1.0, zorder=1)
+    other.set_ylabel(name)
+    if variable.states is not None:
+        other.set_yticks(range(variable.n_states), variable.states)
+    _time_axis(ax, found.panel, rows)
+    ax.set_title(f"changes of {name}, sequence {title}", fontsize=10)
     return ax
 
 

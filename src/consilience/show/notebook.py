@@ -33,6 +33,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.change_point_beliefs import ChangeBeliefs, Changes
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
@@ -321,6 +322,8 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Panel: in_time.panel,
     DynamicNetwork: in_time.network,
     Beliefs: in_time.beliefs,
+    ChangeBeliefs: in_time.change_beliefs,
+    Changes: in_time.changes,
     Forecast: in_time.forecast,
     Path: in_time.path,
     OrderChoice: in_time.orders,

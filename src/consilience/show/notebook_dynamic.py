@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.change_point_beliefs import ChangeBeliefs, Changes
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
@@ -15,7 +16,17 @@ from consilience.show.html import Line, bar, facts, grid, heading, notes, number
 from consilience.show.notebook_graphs import counted, drawn_graph
 from consilience.show.text import family_text
 
-__all__ = ["beliefs", "forecast", "matrices", "network", "orders", "panel", "path"]
+__all__ = [
+    "beliefs",
+    "change_beliefs",
+    "changes",
+    "forecast",
+    "matrices",
+    "network",
+    "orders",
+    "panel",
+    "path",
+]
 
 N_LINES = 12
 
@@ -71,7 +82,8 @@ def beliefs(found: Beliefs) -> str:
         cells += [f"{found.mean[n][row]:.4g} ± {found.sd[n][row]:.3g}" for n in found.mean]
         lines.append(tuple(cells))
     head = ("row", *found.probabilities, *found.mean)
-    about = heading("Beliefs", f"given {found.given}; the most probable state, mean ± sd")
+    told = f"given {found.given}; the most probable state, mean ± sd"
+    about = heading("Beliefs", "; ".join(filter(None, (told, found.approximation))))
     return about + grid(head, lines, n=len(keys))
 
 
@@ -98,6 +110,32 @@ def path(found: Path) -> str:
     ]
     about = heading("Path", "the most probable values of what was hidden or missing")
     return about + grid(("sequence", "log probability"), lines, n=found.panel.n_sequences)
+
+
+def changes(found: Changes) -> str:
+    """Evidence, and the most probable segments."""
+    known = {
+        "log evidence": f"{found.log_evidence:.6g}",
+        "without any change": f"{found.log_evidence_none:.6g}",
+        "expected changes": f"{found.expected_changes:.3g}",
+    }
+    known |= {"rows without a value": f"{found.n_incomplete:,}"} if found.n_incomplete else {}
+    lines = [(one.sequence, str(one.start), str(one.stop)) for one in found.segments[:N_LINES]]
+    table = grid(("sequence", "from", "to"), lines, n=len(found.segments))
+    return heading("Changes", ", ".join(found.nodes)) + facts(known) + table
+
+
+def change_beliefs(found: ChangeBeliefs) -> str:
+    """For each node the step at which a change is the most probable."""
+    lines = []
+    for name, one in list(found.items())[:N_LINES]:
+        row = int(one.probability.argmax()) if len(one.probability) else 0
+        best = float(one.probability[row]) if len(one.probability) else 0.0
+        where = found.panel.place(row) if best else ""
+        gain = f"{one.log_evidence - one.log_evidence_none:.4g}"
+        lines.append((name, number(gain), where, bar(best, f"{best:.3f}")))
+    head = ("node", "log evidence gained", "most probable change", "probability")
+    return heading("ChangeBeliefs", repr(found)) + grid(head, lines, n=len(found))
 
 
 def orders(found: OrderChoice) -> str:

@@ -28,6 +28,7 @@ from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.change_point_beliefs import ChangeBeliefs
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
@@ -74,6 +75,7 @@ from consilience.show.classes import plot_classes, plot_hidden_states
 from consilience.show.convergence import plot_convergence
 from consilience.show.dynamic import (
     plot_beliefs,
+    plot_changes,
     plot_forecast,
     plot_orders,
     plot_panel,
@@ -210,6 +212,7 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     DynamicNetwork: {"slices": plot_slices},
     Panel: {"rows": plot_panel},
     Beliefs: {"beliefs": plot_beliefs},
+    ChangeBeliefs: {"changes": plot_changes},
     Forecast: {"fan": plot_forecast},
     OrderChoice: {"orders": plot_orders},
     Record: {"rows": plot_rows},
@@ -252,7 +255,7 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
 }
 """What can be plotted: for each kind of thing its views, the usual one first."""
 
-NAMED = (Panel, Beliefs, Forecast)
+NAMED = (Panel, Beliefs, Forecast, ChangeBeliefs)
 """Things of which one variable is plotted: its name may stand in the place of the view."""
 
 PICTURES: Mapping[type, Drawing] = {
