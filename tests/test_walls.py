@@ -44,6 +44,7 @@ SEEN = (
     "dynamic/dynamic_network.py",
     "dynamic/forecasting.py",
     "dynamic/graph_search.py",
+    "dynamic/influence_in_time.py",
     "dynamic/most_probable_paths.py",
     "dynamic/panel.py",
     "dynamic/var_matrices.py",

@@ -130,6 +130,7 @@ THINGS = {
     "DynamicNetwork": in_time,
     "Beliefs": lambda: in_time().smooth(panel()),
     "ChangeBeliefs": changes,
+    "InfluenceInTime": lambda: cs.dynamic.influence(panel(), {"z": [ODD]}),
     "Changes": lambda: next(iter(changes().values())),
     "Forecast": lambda: in_time().forecast(panel(), steps=3),
     "Path": lambda: in_time().mpe(panel()),

@@ -48,6 +48,11 @@ from consilience.dynamic.graphs_in_time import (
     hidden_markov as hidden_markov,
     vector_autoregression as vector_autoregression,
 )
+from consilience.dynamic.influence_in_time import (
+    InfluenceInTime as InfluenceInTime,
+    RoundOfInfluence as RoundOfInfluence,
+    influence as influence,
+)
 from consilience.dynamic.most_probable_paths import (
     Path as Path,
 )

@@ -13,6 +13,7 @@ from consilience.dynamic.change_point_beliefs import ChangeBeliefs
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.influence_in_time import InfluenceInTime
 from consilience.dynamic.lagged_names import split_lag
 from consilience.dynamic.panel import Panel
 from consilience.errors import InputError
@@ -25,6 +26,7 @@ __all__ = [
     "plot_beliefs",
     "plot_changes",
     "plot_forecast",
+    "plot_influence_in_time",
     "plot_orders",
     "plot_panel",
     "plot_slices",
@@ -64,6 +66,23 @@ def plot_slices(net: DynamicNetwork, ax: Axes | None = None) -> Axes:
         ax.text(-lag, 0.75, text, ha="center", va="center", fontsize=9, color=COLORS["arc"])
     ax.set_xlim(-net.order - 0.5, 0.7)
     ax.set_ylim(min(y for _, y in places.values()) - 0.6, 1.1)
+    ax.set_axis_off()
+    return ax
+
+
+def plot_influence_in_time(found: InfluenceInTime, ax: Axes | None = None) -> Axes:
+    """The hidden chains in two slices side by side, and the arcs between them."""
+    ax = _axes(ax, (1.4 + 2 * WIDTH, 1.1 + HEIGHT * (len(found.groups) + 0.5)))
+    rows = {name: -float(i) for i, name in enumerate(found.groups)}
+    places = {
+        node: (-float(split_lag(node)[1]), rows[split_lag(node)[0]]) for node in found.dag.nodes
+    }
+    for start, end in found.dag.arcs:
+        _arc(ax, places[start], places[end], is_source=False)
+    for node, (x, y) in places.items():
+        _node(ax, found.network, node, x, y=y)
+    ax.set_xlim(-1.5, 0.7)
+    ax.set_ylim(min(rows.values()) - 0.6, 0.7)
     ax.set_axis_off()
     return ax
 

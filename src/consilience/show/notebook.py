@@ -37,6 +37,7 @@ from consilience.dynamic.change_point_beliefs import ChangeBeliefs, Changes
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.influence_in_time import InfluenceInTime
 from consilience.dynamic.most_probable_paths import Path
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.var_matrices import VAR
@@ -325,6 +326,7 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     ChangeBeliefs: in_time.change_beliefs,
     Changes: in_time.changes,
     Forecast: in_time.forecast,
+    InfluenceInTime: in_time.influence,
     Path: in_time.path,
     OrderChoice: in_time.orders,
     VAR: in_time.matrices,

@@ -9,6 +9,7 @@ from consilience.dynamic.change_point_beliefs import ChangeBeliefs, Changes
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.influence_in_time import InfluenceInTime
 from consilience.dynamic.most_probable_paths import Path
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.var_matrices import VAR
@@ -21,6 +22,7 @@ __all__ = [
     "change_beliefs",
     "changes",
     "forecast",
+    "influence",
     "matrices",
     "network",
     "orders",
@@ -100,6 +102,20 @@ def forecast(found: Forecast) -> str:
         lines.append(tuple(cells))
     head = ("step", *found.mean, *found.probabilities)
     return heading("Forecast", repr(found)) + grid(head, lines, n=len(keys))
+
+
+def influence(found: InfluenceInTime) -> str:
+    """The arcs between the chains, and the rounds."""
+    known = {
+        "chains": ", ".join(found.groups),
+        "score": f"{found.score:.6g}",
+        "log-likelihood": f"{found.log_likelihood:.6g}",
+    }
+    lines = [
+        (number(str(one.n_arcs)), number(f"{one.score:,.2f}")) for one in found.trace[:N_LINES]
+    ]
+    rounds = grid(("arcs", "score"), lines, n=len(found.trace))
+    return heading("InfluenceInTime", repr(found)) + facts(known) + drawn_graph(found.dag) + rounds
 
 
 def path(found: Path) -> str:

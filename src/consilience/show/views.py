@@ -32,6 +32,7 @@ from consilience.dynamic.change_point_beliefs import ChangeBeliefs
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
+from consilience.dynamic.influence_in_time import InfluenceInTime
 from consilience.dynamic.panel import Panel
 from consilience.errors import InputError
 from consilience.fusion.fusion_record import Fusion
@@ -77,6 +78,7 @@ from consilience.show.dynamic import (
     plot_beliefs,
     plot_changes,
     plot_forecast,
+    plot_influence_in_time,
     plot_orders,
     plot_panel,
     plot_slices,
@@ -213,6 +215,7 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Panel: {"rows": plot_panel},
     Beliefs: {"beliefs": plot_beliefs},
     ChangeBeliefs: {"changes": plot_changes},
+    InfluenceInTime: {"slices": plot_influence_in_time},
     Forecast: {"fan": plot_forecast},
     OrderChoice: {"orders": plot_orders},
     Record: {"rows": plot_rows},
