@@ -154,7 +154,8 @@ TABLES_ONLY = {
 """Functions that are tried elsewhere, or that take a table as it is."""
 
 OF_CHOICES = {  # what a choice or a formula does for a verb that has been through the door
-    "Estimand.at", "Estimand.bounds", "Estimand.query", "Estimand.tables",
+    "Estimand.at", "Estimand.bounds", "Estimand.distribution", "Estimand.query", "Estimand.tables",
+    "Estimand.value",
     "LearningCurve.split", "LeaveOneSourceOut.split", "StratifiedFolds.split",
     "BestScore.threshold", "Majority.threshold", "AfterMove.propose", "AfterSearch.propose",
     "HardCompletion.complete", "SoftCompletion.complete",

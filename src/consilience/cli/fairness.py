@@ -88,10 +88,10 @@ GAPS: Final = (
 def fairness(
     predictor: str,
     data: str,
+    *,
     protected: str,
     target: str,
     positive: str,
-    *,
     models: tuple[str, ...],
     mechanism: str | None,
     threshold: float,

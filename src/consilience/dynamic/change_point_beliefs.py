@@ -240,14 +240,15 @@ def _changes(
         first = int(panel.first[s]) + order
         probability[first : first + n] = done.probability
         log, none = log + done.log_evidence, none + done.log_evidence_none
-        segments += _named(panel, s, first, n, done)
+        segments += _named(panel, s, (first, first + n), done)
         start += n
     n_incomplete = sum(len(one.group) - one.n_complete for one in mine)
     return Changes(group, probability, log, none, tuple(segments), n_incomplete)
 
 
-def _named(panel: Panel, s: int, first: int, n: int, done: Segmented) -> list[Segment]:
-    ends = [*done.starts[1:], n]
+def _named(panel: Panel, s: int, rows: tuple[int, int], done: Segmented) -> list[Segment]:
+    first, after = rows
+    ends = [*done.starts[1:], after - first]
     times: Any = panel.times
     times = times.tolist() if times.dtype.kind in "iuf" else times
     return [

@@ -336,9 +336,8 @@ class Collapsed:
             log = share + after.log_weight[window]
         else:
             log = after.log_weight[window]
-        kept = list(self._linear.kept(kind))
-        size = filtered.mean.shape[1]
-        others = [i for i in range(size) if i not in kept]
+        kept = np.array(self._linear.kept(kind), np.int64)
+        others = np.setdiff1d(np.arange(filtered.mean.shape[1]), kept)
         mean, cov = filtered.mean.copy(), filtered.cov.copy()
         block = filtered.cov[:, kept][:, :, kept]
         gain = filtered.cov[:, others][:, :, kept] @ np.linalg.pinv(
@@ -349,12 +348,11 @@ class Collapsed:
         mean[:, kept] = after.mean[window]
         mean[:, others] += np.einsum("jab,jb->ja", gain, away)
         across = gain @ change
-        grid = np.ix_
         rows = np.arange(n_paths)
-        cov[grid(rows, kept, kept)] = after.cov[window]
-        cov[grid(rows, others, kept)] += across
-        cov[grid(rows, kept, others)] += np.swapaxes(across, 1, 2)
-        cov[grid(rows, others, others)] += across @ np.swapaxes(gain, 1, 2)
+        cov[np.ix_(rows, kept, kept)] = after.cov[window]
+        cov[np.ix_(rows, others, kept)] += across
+        cov[np.ix_(rows, kept, others)] += np.swapaxes(across, 1, 2)
+        cov[np.ix_(rows, others, others)] += across @ np.swapaxes(gain, 1, 2)
         return _Law(log, mean, cov)
 
 
