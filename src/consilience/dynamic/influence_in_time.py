@@ -23,6 +23,7 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.dynamic.dynamic_fit import em, fit
 from consilience.dynamic.dynamic_network import DynamicNetwork
+from consilience.dynamic.first_choices import Estimated
 from consilience.dynamic.graph_search import search
 from consilience.dynamic.graphs_in_time import hidden_markov
 from consilience.dynamic.lagged_names import lagged
@@ -195,7 +196,8 @@ class _Task:
         """The network with these arcs, by EM from where the labels say."""
         emissions = [(name, x) for name, members in self.groups.items() for x in members]
         whole = DAG([*dag.arcs, *emissions], nodes=list(self.groups))
-        begin = fit(whole, self._labelled(labels, keeps_rows=True), self.estimator)
+        panel = self._labelled(labels, keeps_rows=True)
+        begin = fit(whole, panel, self.estimator, initial=Estimated())
         story = em(
             whole,
             self.panel,
