@@ -57,7 +57,8 @@ __all__ = ["learn"]
     "--hidden",
     multiple=True,
     metavar="NODE=STATES",
-    help="Hidden node of a network in time and its number of states; repeatable.",
+    help="Hidden node of a network in time and its number of states, or float if it is "
+    "continuous; repeatable.",
 )
 @spoken
 def learn(

@@ -148,6 +148,13 @@ def answer_options(command: Any) -> Any:
         sequence_option,
         force_option,
         click.option(
+            "--window",
+            type=int,
+            metavar="N",
+            help="Where missing numbers depend on unknown regimes: keep those of the last N steps "
+            "apart, and match older ones in moments.",
+        ),
+        click.option(
             "-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet"
         ),
         click.argument("data"),
@@ -164,6 +171,7 @@ def smooth(
     output: Path | None,
     force: bool,
     *,
+    window: int | None,
     sequence: str | None,
     time: str | None,
     fill: bool,
@@ -181,6 +189,7 @@ def smooth(
         data,
         output,
         force=force,
+        window=window,
         sequence=sequence,
         time=time,
         fill=fill,
@@ -195,6 +204,7 @@ def filter_(
     output: Path | None,
     force: bool,
     *,
+    window: int | None,
     sequence: str | None,
     time: str | None,
     fill: bool,
@@ -212,6 +222,7 @@ def filter_(
         data,
         output,
         force=force,
+        window=window,
         sequence=sequence,
         time=time,
         fill=fill,
@@ -229,20 +240,25 @@ def _believe(
     output: Path | None,
     *,
     force: bool,
+    window: int | None,
     sequence: str | None,
     time: str | None,
     fill: bool,
     missing: tuple[str, ...],
 ) -> None:
+    import consilience as cs
+
     check_outputs([output], [model, data], force=force)
+    by = None if window is None else cs.dynamic.Collapse(window=window)
     net = dynamic_model(model)
     panel = known_panel(net, data, sequence, time, missing=missing, fill=fill)
-    beliefs = getattr(net, verb)(panel)
+    beliefs = getattr(net, verb)(panel, by=by)
     facts = {
         "sequences": f"{panel.n_sequences:,}",
         "rows": f"{len(panel):,}",
         "log-likelihood": f"{beliefs.log_likelihood.sum():.6f}",
     }
+    facts |= {"note": beliefs.approximation} if beliefs.approximation else {}
     written(beliefs.to_frame(), output, facts)
 
 
@@ -356,8 +372,12 @@ def learn_in_time(
     print_notes(net.record.notes)
 
 
-def _hidden(text: str) -> tuple[str, int]:
+def _hidden(text: str) -> tuple[str, int | type[float]]:
     name, _, number = text.partition("=")
+    if name and number == "float":
+        return name, float
     if not (name and number.isdigit()):
-        raise click.UsageError(f"--hidden {text!r}: expected NODE=NUMBER, such as z=2.")
+        raise click.UsageError(
+            f"--hidden {text!r}: expected NODE=NUMBER, such as z=2, or NODE=float."
+        )
     return name, int(number)

@@ -20,7 +20,7 @@ K. P. Murphy (1998). Switching Kalman filters. Technical report, Berkeley.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -179,7 +179,7 @@ class Collapsed:
             for i, name in enumerate(self._open)
         }
 
-    def _forward(self, families: Families, s: int, log: Floats):  # type: ignore[no-untyped-def]
+    def _forward(self, families: Families, s: int, log: Floats) -> Iterator[_Law]:
         """The laws of the extended paths of every row of a sequence, all places, given the rows so
         far; fills what each row adds to the log-likelihood.
         """
@@ -312,7 +312,7 @@ class Collapsed:
             return law
         return _merged(law, (self._n_joint, -1))
 
-    def _backward(self, laws: Sequence[_Law], first: int):  # type: ignore[no-untyped-def]
+    def _backward(self, laws: Sequence[_Law], first: int) -> Iterator[tuple[int, _Law]]:
         """Rows from the last to the first with the smoothed laws of their extended paths."""
         after: _Law | None = None
         for t in range(len(laws) - 1, -1, -1):
