@@ -2,7 +2,8 @@
 
 Graphs of four nodes with hidden common causes are decided and their formula is made, pyAgrum beside
 it. Alarm gets ten hidden common causes. A million rows of the law-school model with all marks seen
-are asked what would have been, beside DoWhy's gcm; DoWhy pins other versions of what the library
+are asked what would have been, beside DoWhy's gcm on a hundred rows, ten thousand and a million
+(each call of it has a large fixed cost); DoWhy pins other versions of what the library
 needs, so it runs in a Python of its own, which DOWHY_PYTHON names.
 """
 
@@ -24,8 +25,8 @@ from consilience.errors import GraphError
 
 N_GRAPHS = 500
 N_ROWS = 1_000_000
-N_PEER_ROWS = 20_000
-TARGETS = {"four nodes": 1e-3, "alarm": 50e-3, "counterfactuals": 100.0}
+PEER_ROWS = 100, 10_000, 1_000_000
+TARGETS = {"four nodes": 1e-3, "alarm": 50e-3}
 
 SCM = """
 import json, sys, time, warnings
@@ -116,15 +117,15 @@ def counterfactual_rows() -> None:
     if python is None or not Path(python).exists():
         print("skipped: DOWHY_PYTHON does not name a Python with dowhy")
         return
-    told = subprocess.run(
-        [python, "-c", SCM, str(N_PEER_ROWS)], capture_output=True, text=True, check=True
-    )
-    theirs = float(json.loads(told.stdout.splitlines()[-1]))
-    ratio = theirs / ours
-    print(
-        f"  DoWhy's gcm: {1e6 * theirs:.1f} microseconds a row, {ratio:.0f} x ours "
-        f"({_verdict(ratio >= TARGETS['counterfactuals'])} 100 x)"
-    )
+    for n_rows in PEER_ROWS:
+        told = subprocess.run(
+            [python, "-c", SCM, str(n_rows)], capture_output=True, text=True, check=True
+        )
+        theirs = float(json.loads(told.stdout.splitlines()[-1]))
+        print(
+            f"  DoWhy's gcm, {n_rows:,} rows: {1e6 * theirs:.2f} microseconds a row, "
+            f"{theirs / ours:.0f} x ours"
+        )
 
 
 def law_school() -> cs.Network:

@@ -242,3 +242,68 @@ def test_probabilities_of_causation_of_radiation():
     confounded = cs.causal.causation(None, table=table, **question)
     assert confounded.both == pytest.approx((0.0, 0.4605807186), abs=1e-9)
     assert confounded.necessity == confounded.sufficiency == (0.0, 1.0)
+
+
+def mixed_marks():
+    """A group moves the mean, the slope and the spread of two marks."""
+    g, a, b = cs.Variable("g", ("u", "v")), cs.Variable("a"), cs.Variable("b")
+    x = cs.Variable("x")
+    return cs.Network.of(
+        [
+            cs.Categorical(g, (), [0.4, 0.6]),
+            cs.LinearGaussian(x, (), np.array(1.0), np.zeros(0), np.array(2.0)),
+            cs.LinearGaussian(
+                a, (g, x), np.array([1.0, 2.0]), np.array([[0.5], [-1.0]]), np.array([1.0, 3.0])
+            ),
+            cs.LinearGaussian(b, (a, x), np.array(0.3), np.array([2.0, 0.1]), np.array(0.5)),
+        ]
+    )
+
+
+@pytest.mark.parametrize("do", [{"g": "u"}, {"x": 0.5}, {"x": -1.0, "g": "v"}, {"a": 2.0}])
+def test_kept_residuals_are_what_the_twin_says_and_gaps_are_left_to_it(do):
+    net = mixed_marks()
+    rows = net.sample(40, seed=1).to_frame()
+    rows.loc[[3, 7], "a"] = np.nan
+    table = cs.read(rows, states={"g": ["u", "v"]})
+    found = cs.causal.counterfactuals(net, table, "b", do=do)
+    for i in (0, 1, 2, 3, 7):
+        known = {n: v for n, v in rows.iloc[i].items() if v == v}
+        one = cs.causal.counterfactual(net, "b", do=do, given=known).belief
+        assert found[i] == pytest.approx([one.mean, one.sd], abs=1e-6)
+
+
+def test_rows_without_a_column_of_a_hidden_cause_are_answered():
+    net = law_school()
+    rows = net.sample(5, seed=1).to_frame()
+    del rows["K"]
+    del rows["FYA"]
+    found = cs.causal.counterfactuals(net, cs.read(rows), "FYA", do={"R": 0.0})
+    for answer, (_, row) in zip(found, rows.iterrows(), strict=True):
+        one = cs.causal.counterfactual(net, "FYA", do={"R": 0.0}, given=row).belief
+        assert answer == pytest.approx([one.mean, one.sd], abs=1e-9)
+
+
+def test_several_states_and_likelihoods_are_evidence_too():
+    sets = {"a": "1", "t": "0", "m": {"low", "mid"}, "y": "no"}
+    asked = {"do": {"a": "0"}, "mechanism": GumbelMax()}
+    some = cs.causal.counterfactual(example(), "y", given=sets, **asked)
+    likely = {**sets, "m": cs.Likelihood({"low": 1.0, "mid": 1.0})}
+    assert some.belief.values == pytest.approx(
+        cs.causal.counterfactual(example(), "y", given=likely, **asked).belief.values
+    )
+    low, high = some.bounds["yes"]
+    assert low <= some.belief["yes"] <= high
+    assert not some.is_sharp
+
+
+def test_an_experiment_that_contradicts_the_rows_is_refused():
+    with pytest.raises(ModelError, match="contradict each other: 0.01 of those who were set to"):
+        cs.causal.causation(
+            None,
+            cause={"a": "1"},
+            against={"a": "0"},
+            effect={"y": "yes"},
+            table=example().sample(200, seed=1),
+            experiment={"1": 0.01, "0": 0.99},
+        )

@@ -39,6 +39,7 @@ from consilience.causal.family_tables import FamilyTables
 from consilience.causal.response import bounds_of
 from consilience.causal.values import Value
 from consilience.data.door import Rows
+from consilience.data.row import known_values
 from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.admg import ADMG
@@ -122,7 +123,7 @@ def effect(
     do: Mapping[str, Any],
     against: Mapping[str, Any] | None = None,
     state: Any = None,
-    given: Mapping[str, Any] | None = None,
+    given: Any = None,
     table: Rows | Engine | None = None,
     estimator: Estimator | None = None,
     level: float = 0.95,
@@ -165,7 +166,7 @@ def effect(
     >>> round(found.value, 6)
     0.5
     """
-    question = Question(y, do, against, state, given or {}, level, draws)
+    question = Question(y, do, against, state, {} if given is None else given, level, draws)
     question.check()
     rng = _check.generator(seed)
     table = None if table is None else held_rows(table)
@@ -229,6 +230,7 @@ def intervention_targets(
 
 
 def _of_network(net: Network, question: Question, rng: np.random.Generator) -> Effect:
+    question = replace(question, given=known_values(question.given, net.variables))
     names = [question.y, *question.do, *question.given]
     _check.known("node", names, net.variables)
     return _of_networks([(net, 1.0)], question, rng, of_network(net, names))

@@ -25,7 +25,7 @@ Mathematics and Artificial Intelligence 28.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,7 @@ from consilience.statistics.request import Engine
 __all__ = ["Causation", "causation"]
 
 Ends = tuple[float, float]
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,7 @@ def _experiments(
         _check.known("state", map(str, causes), [str(key) for key in experiment])
         by_text = {str(key): float(value) for key, value in experiment.items()}
         points = [by_text[str(one)] for one in causes]
+        _refuse_contradictions(points, causes, seen)
         return (points[0], points[0]), (points[1], points[1])
     if model is None:
         return (seen.xy, 1 - seen.xn), (seen.oy, 1 - seen.on)
@@ -195,6 +197,19 @@ def _experiments(
     if None in ends:
         raise ModelError("the data contradict this graph.")
     return ends[0], ends[1]  # type: ignore[return-value]
+
+
+def _refuse_contradictions(points: Sequence[float], causes: tuple[Any, Any], seen: _Seen) -> None:
+    """Refuse experiments that no population with these rows can have had."""
+    ends = (seen.xy, 1 - seen.xn), (seen.oy, 1 - seen.on)
+    for point, cause, (low, high) in zip(points, causes, ends, strict=True):
+        if not low - ROUNDING <= point <= high + ROUNDING:
+            raise ModelError(
+                f"the experiment and the rows contradict each other: {point:.6g} of those who were "
+                f"set to {cause!r} have the outcome, and by the rows it is between {low:.6g} and "
+                f"{high:.6g}.",
+                state=cause,
+            )
 
 
 def _bounds(seen: _Seen, ends: tuple[Ends, Ends], notes: tuple[str, ...]) -> Causation:

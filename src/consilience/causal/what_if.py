@@ -32,13 +32,16 @@ from consilience._typing import Floats
 from consilience.causal.assumed import GAUSSIAN, IN_NETWORK, INDEPENDENT
 from consilience.causal.couplings import Mechanism
 from consilience.causal.effect_question import hard_sides, set_text
+from consilience.causal.kept_residuals import kept_residuals
 from consilience.causal.response import Bounds
 from consilience.causal.twins import STAR, copied_nodes, starred, twin
 from consilience.data.door import Rows, as_rows_of
+from consilience.data.row import known_values
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical
 from consilience.errors import ModelError
+from consilience.inference.evidence import Likelihood, Soft
 from consilience.inference.intervention import intervene
 from consilience.network.factor import Factor
 from consilience.network.network import MEMORY_LIMIT, Network
@@ -88,7 +91,7 @@ def counterfactual(
     y: str,
     *,
     do: Mapping[str, Any],
-    given: Mapping[str, Any],
+    given: Any,
     mechanism: Mechanism | None = None,
     memory_limit: float = MEMORY_LIMIT,
 ) -> Counterfactual:
@@ -99,13 +102,14 @@ def counterfactual(
     y, do
         What is asked, and what is set in the other world.
     given
-        What the row shows; it may be partial.
+        What the row shows; it may be partial. A mapping, or a row of a frame.
     mechanism
         How discrete nodes answer in both worlds; see :mod:`consilience.causal.couplings`. Without
         one, the belief is given only where no mechanism is needed. Bounds over all are given
         always.
     """
-    _check.known("node", [y, *do, *given], net.variables)
+    given = known_values(given, net.variables)
+    _check.known("node", [y, *do], net.variables)
     copied = copied_nodes(net, do)
     changed = _changed(net, y, copied, do, given=given)
     question = _text(y, do, given)
@@ -144,19 +148,34 @@ def counterfactuals(
     mechanism: Mechanism | None = None,
 ) -> Floats:
     """For each row the distribution that y would have had: shape (rows, states); mean and sd of a
-    continuous y.
+    continuous y. Nodes that the rows have no column of are hidden.
     """
     _check.known("node", [y, *do], net.variables)
     table = as_rows_of(net.variables, net.source, table)
     if y not in copied_nodes(net, do):
-        return net.posteriors(table, y)
+        return net.posteriors(widened(table, net), y)
+    kept = kept_residuals(net, table, y, do)
+    if kept is None:
+        return _by_twin(net, table, y, do, mechanism=mechanism)
+    values, is_known = kept
+    answers = np.stack([values, np.zeros(table.n_rows)], axis=1)
+    if not is_known.all():
+        rest = table.take(np.flatnonzero(~is_known))
+        answers[~is_known] = _by_twin(net, rest, y, do, mechanism=mechanism)
+    return answers
+
+
+def _by_twin(
+    net: Network, table: Table, y: str, do: Mapping[str, Any], *, mechanism: Mechanism | None
+) -> Floats:
     both = twin(net, do=do, mechanism=mechanism)
     return both.posteriors(widened(table, both), y + STAR)
 
 
 def widened(table: Table, both: Network) -> Table:
-    """The rows with columns for the other world, which nobody recorded."""
-    new = {name: v for name, v in both.variables.items() if name.endswith(STAR)}
+    """The rows with columns for the other world and for hidden nodes, which nobody recorded."""
+    known = {*table.variables, both.source}
+    new = {name: v for name, v in both.variables.items() if name not in known}
     n_rows = table.n_rows
     columns = {
         name: np.full(n_rows, np.nan)
@@ -224,7 +243,8 @@ def _bounds(
             )
     variable = net.variables[y]
     involved = {p for name in changed for p in (*net.dag.parents(name), name)}
-    missing = [n for n in net.dag.topological_order() if n in involved and n not in given]
+    known = {name: state for name, state in given.items() if _is_state(state)}
+    missing = [n for n in net.dag.topological_order() if n in involved and n not in known]
     weights = net.query(missing, given=dict(given)) if missing else None
     n_completions = prod(net.variables[name].n_states for name in missing)
     if n_completions > MOST_COMPLETIONS:
@@ -235,7 +255,7 @@ def _bounds(
         )
     low, high = np.zeros(variable.n_states), np.zeros(variable.n_states)
     is_sharp = not missing
-    row = {name: net.variables[name].code(given[name]) for name in involved if name in given}
+    row = {name: net.variables[name].code(known[name]) for name in involved if name in known}
     worlds = [
         (share, {name: net.variables[name].code(state) for name, state in hard.items()})
         for share, hard in hard_sides(do)
@@ -253,6 +273,11 @@ def _bounds(
                 is_sharp = is_sharp and is_reached
     assumed = (IN_NETWORK, INDEPENDENT)
     return Bounds(variable, low, high, is_sharp=is_sharp, assumptions=assumed)
+
+
+def _is_state(value: Any) -> bool:
+    """Whether evidence is one state, not several or a likelihood."""
+    return not isinstance(value, Likelihood | Soft | set | frozenset | list | tuple)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
