@@ -88,9 +88,9 @@ GAPS: Final = (
 def fairness(
     predictor: str,
     data: str,
-    *,
     protected: str,
     target: str,
+    *,
     positive: str,
     models: tuple[str, ...],
     mechanism: str | None,

@@ -77,7 +77,7 @@ def plot_effect(effect: Effect, ax: Axes | None = None) -> Axes:
     lines += [(in_graphs(n), value, None, None) for value, n in effect.values]
     ax = _axes(ax, len(lines))
     for place, (_, value, interval, bounds) in enumerate(lines):
-        _line(ax, place, value, interval=interval, bounds=bounds)
+        _line(ax, place, value, interval, bounds=bounds)
     _dress(ax, [name for name, *_ in lines], effect.question, zero=" - " in effect.question)
     return ax
 
@@ -94,7 +94,7 @@ def plot_bounds(bounds: Bounds, ax: Axes | None = None) -> Axes:
     states = bounds.variable.discrete_states
     ax = _axes(ax, len(states))
     for place, state in enumerate(states):
-        _line(ax, place, None, bounds=bounds[state])
+        _line(ax, place, None, None, bounds=bounds[state])
     title = f"bounds of {bounds.variable.name}{'' if bounds.is_sharp else ', not sharp'}"
     _dress(ax, states, title, zero=bool(np.any(bounds.low < 0)))
     return ax
@@ -110,7 +110,7 @@ def plot_counterfactual(answer: Counterfactual, ax: Axes | None = None) -> Axes:
     ax = _axes(ax, len(states))
     for place, state in enumerate(states):
         value = float(answer.belief[state]) if isinstance(answer.belief, Factor) else None
-        _line(ax, place, value, bounds=answer.bounds[state])
+        _line(ax, place, value, None, bounds=answer.bounds[state])
     ax.set_xlim(-0.02, 1.02)
     _dress(ax, states, answer.question)
     return ax
@@ -122,7 +122,7 @@ def plot_causation(found: Causation, ax: Axes | None = None) -> Axes:
     ax = _axes(ax, len(pairs))
     for place, (name, ends) in enumerate(pairs.items()):
         point = None if found.monotone is None else found.monotone[name]
-        _line(ax, place, point, bounds=ends)
+        _line(ax, place, point, None, bounds=ends)
     ax.set_xlim(-0.02, 1.02)
     _dress(ax, list(pairs), "probabilities of causation")
     return ax
@@ -279,7 +279,7 @@ def _axes(ax: Axes | None, n_lines: int) -> Axes:
 
 
 def _line(
-    ax: Axes, place: int, value: float | None, *, interval: Ends | None = None, bounds: Ends | None
+    ax: Axes, place: int, value: float | None, interval: Ends | None, *, bounds: Ends | None
 ) -> None:
     """One row: a thick pale line for bounds, a thin one for an interval, a dot for the value."""
     if bounds is not None:

@@ -57,8 +57,8 @@ def svg_graph(
 
     Examples
     --------
-    >>> import consilience as cs
-    >>> svg_graph(cs.DAG([("smoke", "lung")])).startswith("<svg ")
+    >>> from consilience.graph.dag import DAG
+    >>> svg_graph(DAG([("smoke", "lung")])).startswith("<svg ")
     True
     """
     _check.names("svg", highlight=() if highlight is None else highlight)
