@@ -424,7 +424,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def _intervals(net: cs.Network, name: str) -> tuple[Floats, Floats]:
     try:
-        return cs.intervals(net, name, level=LEVEL)
+        return cs.estimators.parameter_intervals(net, name, level=LEVEL)
     except ModelError as problem:
         raise SystemExit(f"the default has no intervals ({net.record.method}): {problem}") from None
 

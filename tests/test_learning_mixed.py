@@ -229,7 +229,7 @@ def test_a_table_without_rows_cannot_be_fitted():
 def test_intervals_and_draws_work_for_all_kinds():
     net = cs.fit(DAG, read(rows_of()))
     for name in ("sex", "age", "dose", "ill"):
-        low, high = cs.intervals(net, name, level=0.9)
+        low, high = cs.estimators.parameter_intervals(net, name, level=0.9)
         assert low.shape == net[name].parameters.shape
         assert (low <= high).all()
     drawn = list(cs.draws(net, 3, seed=1))
@@ -284,7 +284,7 @@ def test_a_class_in_place_of_a_choice_is_told_choices_of_its_kind():
 def test_a_missing_posterior_of_a_continuous_child_is_told_what_has_one():
     net = cs.fit(DAG, read(rows_of()), cs.MLE())
     with pytest.raises(ModelError, match="such as NormalInverseGamma"):
-        cs.intervals(net, "dose")
+        cs.estimators.parameter_intervals(net, "dose")
 
 
 def test_logistic_regressions_of_separate_sources_have_nothing_to_tie():

@@ -16,9 +16,12 @@ import consilience
 ROOT = Path(consilience.__file__).parent
 
 SEEN = (
+    "answers/answer_intervals.py",
     "answers/findings.py",
     "answers/next_questions.py",
     "answers/row_distances.py",
+    "answers/sensitivities.py",
+    "answers/source_differences.py",
     "averaging/arc_beliefs.py",
     "averaging/graph_belief.py",
     "averaging/graph_chains.py",

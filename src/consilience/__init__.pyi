@@ -17,12 +17,21 @@ from consilience import (
     searches as searches,
     simulate as simulate,
 )
+from consilience.answers.answer_intervals import (
+    intervals as intervals,
+)
 from consilience.answers.findings import (
     conflict as conflict,
     explain as explain,
 )
 from consilience.answers.next_questions import (
     information_value as information_value,
+)
+from consilience.answers.sensitivities import (
+    sensitivity as sensitivity,
+)
+from consilience.answers.source_differences import (
+    differences as differences,
 )
 from consilience.averaging.model_averaging import (
     average as average,
@@ -173,7 +182,6 @@ from consilience.parameters.strength import (
 )
 from consilience.parameters.uncertainty import (
     draws as draws,
-    intervals as intervals,
 )
 from consilience.show.views import (
     plot as plot,

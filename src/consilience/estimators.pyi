@@ -34,3 +34,6 @@ from consilience.parameters.strength import (
     Gamma as Gamma,
     PerState as PerState,
 )
+from consilience.parameters.uncertainty import (
+    parameter_intervals as parameter_intervals,
+)

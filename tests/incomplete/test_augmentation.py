@@ -70,7 +70,7 @@ def test_without_gaps_the_draws_are_independent_draws_of_the_posterior():
     rows = gappy(share=0.0)
     story = cs.gaps.augment(ARC, rows, cs.Dirichlet(per_cell=1), draws=2000, seed=1)
     fitted = cs.fit(ARC, rows, cs.Dirichlet(per_cell=1))
-    low, high = cs.intervals(fitted, "b", level=0.9)
+    low, high = cs.estimators.parameter_intervals(fitted, "b", level=0.9)
     found = np.quantile(story.draws["b"], [0.05, 0.95], axis=(0, 1))
     assert found[0] == pytest.approx(low, abs=0.015)
     assert found[1] == pytest.approx(high, abs=0.015)

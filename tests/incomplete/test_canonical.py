@@ -163,7 +163,7 @@ def test_the_posterior_of_a_chain_moves_with_the_states():
     moved = permuted(fitted, {"h": np.array([2, 0, 1]), "x": np.array([1, 0, 2])})
     for name in ("h", "x", "y"):
         assert moved[name].posterior is not None
-    low, high = cs.intervals(fitted, "x")
-    low_moved, high_moved = cs.intervals(moved, "x")
+    low, high = cs.estimators.parameter_intervals(fitted, "x")
+    low_moved, high_moved = cs.estimators.parameter_intervals(moved, "x")
     np.testing.assert_allclose(low_moved, low[[2, 0, 1]][:, [1, 0, 2]], atol=0.05)
     np.testing.assert_allclose(high_moved, high[[2, 0, 1]][:, [1, 0, 2]], atol=0.05)

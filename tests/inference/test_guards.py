@@ -16,6 +16,7 @@ import consilience as cs
 from consilience.errors import MemoryLimitError
 from consilience.inference.draws import draw_posterior
 from consilience.inference.evidence import evidence_of
+from consilience.inference.junction import compiled
 from consilience.inference.relative_entropy import entropy, kl_divergence
 from consilience.inference.triangulation import Cost
 
@@ -87,7 +88,7 @@ def test_rows_cut_a_tree_that_is_too_large_and_are_answered_as_by_the_whole_one(
     _, table = rows_with_gaps(net, 40, 0.7)
     tight = cs.inference.Exact(memory_limit=net.cost().bytes / 2)
     with pytest.raises(MemoryLimitError):
-        net.marginals(by=tight)
+        compiled(net, memory_limit=tight.memory_limit)
     np.testing.assert_allclose(
         net.log_likelihood(table, by=tight), net.log_likelihood(table), rtol=1e-12
     )
@@ -99,7 +100,7 @@ def test_marginals_and_samples_on_a_cut_tree_are_those_of_the_joint():
     net = grid(3)
     given = {"0,1": "a", "1,1": "b", "2,0": "b"}
     with pytest.raises(MemoryLimitError):
-        net.marginals(by=TIGHT)
+        compiled(net, memory_limit=TIGHT.memory_limit)
     found = net.marginals(given, by=TIGHT)
     rng, evidence = np.random.default_rng(0), evidence_of(net.variables, given)
     drawn = draw_posterior(net, evidence, 20_000, rng, memory_limit=TIGHT.memory_limit)

@@ -274,7 +274,7 @@ def test_a_new_source_follows_the_sources_where_one_large_source_is_unlike_them(
     rows = {f"h{i}": {"x": ["yes"] + ["no"] * 99} for i in range(30)}
     rows["large"] = {"x": ["yes"] * 5000 + ["no"] * 5000}
     net = cs.fit(cs.DAG(nodes=["x"]), cs.read(rows))
-    low, high = cs.intervals(net, "x", level=0.9)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.9)
     assert net["x"].table[-1, 0] < 0.06
     assert low[-1, 0] < net["x"].table[-1, 0] < high[-1, 0]
 

@@ -167,7 +167,9 @@ def test_intervals_of_a_new_source_are_wide_where_sizes_differ():
         rows = np.stack([sizes - yes, yes], axis=1)
         frame = {"f": np.repeat([*"abcde"], 2), "x": ["n", "y"] * 5, "n": rows.ravel()}
         table = cs.read(frame, source="f", weight="n", states={"x": ["n", "y"]})
-        low, high = cs.intervals(cs.fit(cs.DAG(nodes=["x"]), table), "x", level=0.9)
+        low, high = cs.estimators.parameter_intervals(
+            cs.fit(cs.DAG(nodes=["x"]), table), "x", level=0.9
+        )
         covered += low[-1, 1] <= p[-1] <= high[-1, 1]
     assert covered / 60 > 0.65
 
@@ -199,7 +201,7 @@ def test_the_same_seed_gives_the_same_draws(net):
 
 
 def test_intervals_hold_the_fitted_table_and_are_widest_for_a_new_source(net):
-    low, high = cs.intervals(net, "x", level=0.9)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.9)
     assert np.all((low < net["x"].table) & (net["x"].table < high))
     assert (high - low)[-1].mean() > (high - low)[:-1].mean(axis=(1, 2)).max()
 
@@ -210,7 +212,9 @@ def test_few_sources_say_less_of_a_new_one_than_many():
         frames = {
             f"h{i}": {"x": rng.choice(["a", "b"], 200, p=[0.3, 0.7])} for i in range(n_sources)
         }
-        low, high = cs.intervals(cs.fit(cs.DAG(nodes=["x"]), cs.read(frames)), "x", level=0.9)
+        low, high = cs.estimators.parameter_intervals(
+            cs.fit(cs.DAG(nodes=["x"]), cs.read(frames)), "x", level=0.9
+        )
         return (high - low)[-1, 0]
 
     assert width(2) > 1.5 * width(8) > 1.5 * width(30)
@@ -259,10 +263,10 @@ def test_priors_that_no_file_could_keep_are_refused(shape, rate):
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
 def test_the_level_of_an_interval_lies_between_zero_and_one(net, level):
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
-        cs.intervals(net, "x", level=level)
+        cs.estimators.parameter_intervals(net, "x", level=level)
 
 
 def test_draws_that_do_not_fit_in_memory_are_refused(net, monkeypatch):
     monkeypatch.setattr(chain_posterior, "MEMORY_LIMIT", 100)
     with pytest.raises(MemoryLimitError, match=r"2000 draws of a table of shape \(4, 2, 2\)"):
-        cs.intervals(net, "x")
+        cs.estimators.parameter_intervals(net, "x")

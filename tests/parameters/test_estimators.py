@@ -140,7 +140,7 @@ def test_intervals_hold_the_mean_and_narrow_with_rows():
     widths = []
     for n_rows in (50, 5000):
         net = cs.fit(dag, small_table(n_rows))
-        low, high = cs.intervals(net, "c", level=0.9)
+        low, high = cs.estimators.parameter_intervals(net, "c", level=0.9)
         assert np.all((low <= net["c"].table) & (net["c"].table <= high))
         widths.append((high - low).mean())
     assert widths[1] < widths[0] / 3
@@ -156,6 +156,6 @@ def test_draws_are_networks_around_the_posterior_mean():
 def test_an_estimator_without_a_posterior_says_so():
     net = cs.fit(cs.DAG.parse("[a][b|a]"), small_table(), cs.MLE())
     with pytest.raises(ModelError, match="'b' has no posterior"):
-        cs.intervals(net, "b")
+        cs.estimators.parameter_intervals(net, "b")
     with pytest.raises(ModelError, match="no posterior"):
         cs.draws(net, 3)

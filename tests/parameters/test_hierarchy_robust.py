@@ -104,14 +104,14 @@ def test_a_posterior_without_enough_memory_for_its_draws_says_so(monkeypatch):
     net = cs.fit(DAG, table_of(np.ones((2, 2, 2))), cs.HDMCS())
     monkeypatch.setattr(hierarchical, "MEMORY_LIMIT", 100)
     with pytest.raises(MemoryLimitError, match=r"4000 draws of a table of shape \(3, 2, 2\)"):
-        cs.intervals(net, "x")
+        cs.estimators.parameter_intervals(net, "x")
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
 def test_the_level_of_an_interval_lies_between_zero_and_one(level):
     net = cs.fit(DAG, table_of(np.ones((2, 2, 2))), cs.HDMCS())
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
-        cs.intervals(net, "x", level=level)
+        cs.estimators.parameter_intervals(net, "x", level=level)
 
 
 TABLES = [
@@ -156,7 +156,7 @@ def test_draws_of_groups_lean_the_same_way():
 def test_intervals_hold_their_share_of_the_draws(kind):
     counts = np.array([[[6, 2], [1, 5]], [[0, 0], [9, 3]]])
     net = cs.fit(DAG, table_of(counts), kind(s=3.0))
-    low, high = cs.intervals(net, "x", level=0.8)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.8)
     assert (low < net["x"].table).all()
     assert (net["x"].table < high).all()
     draws = np.stack([one["x"].table for one in cs.draws(net, 800, seed=7)])

@@ -396,7 +396,7 @@ def test_draws_of_whole_networks_scatter_around_the_fit(kind, s):
     # The table of joint states is the conditional of a mean, not the mean of conditionals.
     slack = 0.1 if kind is cs.HDMJS else 1e-12
     assert np.all(np.abs(tables.mean(axis=0) - net["x"].table) < 4 * error + slack)
-    low, high = cs.intervals(net, "x", level=0.5)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.5)
     assert 0.35 < ((low < tables) & (tables < high)).mean() < 0.65
     assert all(one.source == "source" for one in cs.draws(net, 2, seed=1))
 
@@ -414,7 +414,7 @@ def test_draws_depend_on_the_seed_alone():
 def test_an_estimator_without_a_posterior_says_so(estimator):
     net = fitted(estimator)
     with pytest.raises(ModelError, match="the distribution of 'x' has no posterior"):
-        cs.intervals(net, "x")
+        cs.estimators.parameter_intervals(net, "x")
     with pytest.raises(ModelError, match="no posterior"):
         cs.draws(net, 1)
 

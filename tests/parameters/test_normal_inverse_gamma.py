@@ -89,7 +89,9 @@ def test_intervals_cover_what_they_say_with_few_rows():
         x = rng.normal(size=(10, 4))
         y = truth[0] + x @ truth[1:5] + rng.normal(0, truth[5], 10)
         rows = cs.read({**dict(zip(names, x.T, strict=True)), "y": y}, continuous=[*names, "y"])
-        low, high = cs.intervals(cs.fit(dag, rows, cs.estimators.NormalInverseGamma()), "y")
+        low, high = cs.estimators.parameter_intervals(
+            cs.fit(dag, rows, cs.estimators.NormalInverseGamma()), "y"
+        )
         hits += (low < truth) & (truth < high)
     share = hits / 300
     assert share.min() > 0.89  # 95 % less three standard errors, and a little for the prior
@@ -126,14 +128,14 @@ def test_a_joint_state_without_rows_has_the_prior():
     assert net["y"].intercept[1] == pytest.approx(rows["y"].mean())
     assert net["y"].coefficients[1, 0] == 0
     assert np.isinf(net["y"].posterior.variance()[1]).all()
-    assert all(np.isfinite(end).all() for end in cs.intervals(net, "y"))
+    assert all(np.isfinite(end).all() for end in cs.estimators.parameter_intervals(net, "y"))
 
 
 def test_a_constant_child_is_certain():
     net = cs.fit(
         cs.DAG(nodes=["y"]), cs.read({"y": [1.5, 1.5]}), gaussian=cs.estimators.NormalInverseGamma()
     )
-    low, high = cs.intervals(net, "y")
+    low, high = cs.estimators.parameter_intervals(net, "y")
     np.testing.assert_array_equal(low, [1.5, 0.0])
     np.testing.assert_array_equal(high, [1.5, 0.0])
     assert not net["y"].posterior.variance().any()

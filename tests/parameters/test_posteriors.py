@@ -22,7 +22,7 @@ def fitted(estimator, counts=UNSEEN):
 @pytest.mark.parametrize("kind", [cs.HDMJS, cs.HDMCS])
 def test_what_nobody_has_seen_may_be_anything_however_weak_the_tie(kind, s):
     net = fitted(kind(s=s))
-    low, high = cs.intervals(net, "x", level=0.9)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.9)
     np.testing.assert_array_equal(low[:, 1], np.zeros((3, 3)))
     np.testing.assert_array_equal(high[:, 1], np.ones((3, 3)))
     # One state has everything, each with the same chance: the variance of a coin of 1/3.
@@ -87,7 +87,7 @@ def test_separate_keeps_every_posterior():
     posterior = net["x"].posterior
     alone = [fitted(cs.Pooled(cs.HDMCS(s=2.0)), UNSEEN[f : f + 1])["x"].posterior for f in range(2)]
     np.testing.assert_array_equal(posterior.variance(), [one.variance() for one in alone])
-    low, high = cs.intervals(net, "x", level=0.9)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.9)
     np.testing.assert_array_equal(low[1], alone[1].interval(0.9)[0])
     assert (low < high).all()
     assert posterior.is_exact
@@ -102,7 +102,7 @@ def test_pooled_keeps_the_posterior_of_all_rows_together(inner):
     for name in ("p", "x"):
         posterior, expected = net[name].posterior, together[name].posterior
         np.testing.assert_array_equal(posterior.variance(), expected.variance())
-    low, high = cs.intervals(net, "x", level=0.9)
+    low, high = cs.estimators.parameter_intervals(net, "x", level=0.9)
     assert ((low <= net["x"].table) & (net["x"].table <= high)).all()
     [drawn] = cs.draws(net, 1, seed=1)
     np.testing.assert_allclose(drawn["x"].table.sum(axis=-1), 1)
@@ -112,7 +112,7 @@ def test_pooled_keeps_the_posterior_of_all_rows_together(inner):
 def test_an_estimator_without_a_posterior_has_none_inside_another(outer):
     net = fitted(outer(cs.MLE()))
     with pytest.raises(ModelError, match="'x' has no posterior"):
-        cs.intervals(net, "x")
+        cs.estimators.parameter_intervals(net, "x")
 
 
 def test_separate_says_which_tables_were_not_solved_exactly():

@@ -208,6 +208,9 @@ THINGS = {
     "BeliefShift": lambda: cs.explain(tables(), ODD, {"sex": "F", "ill": "yes"}),
     "InformationValue": lambda: cs.information_value(tables(), "ill"),
     "ArcStrengths": lambda: cs.inference.arc_strengths(tables()),
+    "Sensitivity": lambda: cs.sensitivity(tables(), "ill", {"sex": "F"}),
+    "AnswerIntervals": lambda: cs.intervals(tables(), "ill", draws=20),
+    "Differences": lambda: cs.differences(tables()),
     "Explanation": lambda: net().mpe({"pressure": 120.0}),
 }
 """By the name of its class, what makes it."""

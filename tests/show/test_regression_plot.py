@@ -51,7 +51,10 @@ def test_there_is_a_panel_for_each_parameter_in_each_joint_state():
 
 def test_dots_are_the_parameters_and_lines_the_intervals():
     net = network()
-    values, (low, high) = net["bp"].parameters, cs.intervals(net, "bp", level=0.8)
+    values, (low, high) = (
+        net["bp"].parameters,
+        cs.estimators.parameter_intervals(net, "bp", level=0.8),
+    )
     found = panels(plot_sources(net, "bp", level=0.8))
     for place, ax in enumerate(found):
         j, k = divmod(place, 3)

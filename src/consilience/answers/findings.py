@@ -34,11 +34,11 @@ from consilience.answers.answer_columns import Columns, Frame, columns_frame, co
 from consilience.answers.sources_asked import Between, asked_of, value_text
 from consilience.errors import InputError, MemoryLimitError
 from consilience.inference.conflict import refuse_impossible
+from consilience.inference.estimate_ways import Way
 from consilience.inference.evidence import Evidence, evidence_of
 from consilience.inference.groups import Batch
 from consilience.inference.junction import compiled
 from consilience.inference.queries import log_probability, query
-from consilience.inference.ways import Exact
 from consilience.network.factor import Factor
 from consilience.network.network import MEMORY_LIMIT, Given, Network
 
@@ -178,7 +178,7 @@ def conflict(
     given: Given,
     *,
     between: Sequence[str] | None = None,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> Conflict:
     """How far the findings contradict each other under the network, in all and one by one.
 
@@ -223,7 +223,7 @@ def explain(
     given: Given,
     *,
     between: Sequence[str] | None = None,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> BeliefShift:
     """Which findings moved the belief in a variable, and how far.
 
@@ -276,7 +276,7 @@ def explain(
     )
 
 
-def _conflict(net: Network, known: Mapping[str, Any], by: Exact | None) -> Conflict:
+def _conflict(net: Network, known: Mapping[str, Any], by: Way | None) -> Conflict:
     names = [name for name in known if name != net.source]
     base = {name: value for name, value in known.items() if name not in names}
     if not names:
@@ -322,7 +322,7 @@ def _target(net: Network, target: object) -> tuple[str, str | None]:
 _Shift = tuple[Floats, Floats, dict[str, Floats], dict[str, Floats] | None]
 
 
-def _shift(net: Network, target: str, known: Mapping[str, Any], by: Exact | None) -> _Shift:
+def _shift(net: Network, target: str, known: Mapping[str, Any], by: Way | None) -> _Shift:
     """Belief before and after, moves by leaving out, and shares; the source is no finding."""
     names = [name for name in known if name != net.source]
     if target in known:
@@ -365,7 +365,7 @@ def _beliefs(
     names: Sequence[str],
     *,
     sets: Any,
-    by: Exact | None,
+    by: Way | None,
 ) -> Floats:
     """P(target | findings of the set), or its mean, for each set of findings given by its bits."""
     evidence = evidence_of(net.variables, known)

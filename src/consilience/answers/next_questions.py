@@ -32,9 +32,9 @@ from consilience.answers.answer_columns import Columns, Frame, columns_frame, co
 from consilience.answers.quadrature import joint_information, panels
 from consilience.answers.sources_asked import Between, asked_of
 from consilience.errors import InputError
+from consilience.inference.estimate_ways import Way
 from consilience.inference.evidence import Likelihood, Soft
 from consilience.inference.queries import marginals, query
-from consilience.inference.ways import Exact
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
@@ -140,7 +140,7 @@ def information_value(
     costs: Mapping[str, float] | None = None,
     n_questions: int = 1,
     between: Sequence[str] | None = None,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> InformationValue:
     """What it would be worth to know each variable that is not known yet, for a belief in one.
 
@@ -286,7 +286,7 @@ class _Price(NamedTuple):
             return np.asarray((self.loss @ joint).min(axis=0))
         return np.asarray(entr(joint).sum(axis=0) + xlogy(joint.sum(axis=0), joint.sum(axis=0)))
 
-    def now(self, net: Network, target: str, known: Mapping[str, Any], by: Exact | None) -> float:
+    def now(self, net: Network, target: str, known: Mapping[str, Any], by: Way | None) -> float:
         belief = query(net, target, known, by=by)
         if isinstance(belief, Factor):
             return float(self.of_beliefs(belief.values[:, None])[0])
@@ -300,7 +300,7 @@ class _Price(NamedTuple):
         known: Mapping[str, Any],
         names: Sequence[str],
         *,
-        by: Exact | None,
+        by: Way | None,
     ) -> dict[str, float]:
         """The value of each of these variables."""
         if net.variables[target].is_continuous:
@@ -321,7 +321,7 @@ class _Price(NamedTuple):
 
 
 def _given_states(
-    net: Network, target: str, known: Mapping[str, Any], belief: Floats, *, by: Exact | None
+    net: Network, target: str, known: Mapping[str, Any], belief: Floats, *, by: Way | None
 ) -> list[dict[str, Any]]:
     """All marginals for each state of the target; those of the first possible one if impossible."""
     states = net.variables[target].discrete_states
@@ -348,7 +348,7 @@ def _joint(belief: Floats, each: Sequence[Factor | Mixture]) -> Floats:
 
 
 def _about_continuous(
-    net: Network, target: str, known: Mapping[str, Any], name: str, *, by: Exact | None
+    net: Network, target: str, known: Mapping[str, Any], name: str, *, by: Way | None
 ) -> float:
     """Mutual information of a continuous target and another variable."""
     if _is_hard(known) and net.dag.is_separated(name, target, given=list(known)):
@@ -383,7 +383,7 @@ def _sequence(
     *,
     price: _Price,
     costs: Mapping[str, float],
-    by: Exact | None,
+    by: Way | None,
 ) -> tuple[Question, ...]:
     """The next best questions, each beside those before it; none if one is enough."""
     if n_questions == 1:
@@ -403,7 +403,7 @@ def _sequence(
 
 
 def _branches(
-    net: Network, known: Mapping[str, Any], asked: Sequence[str], by: Exact | None
+    net: Network, known: Mapping[str, Any], asked: Sequence[str], by: Way | None
 ) -> Iterator[tuple[float, dict[str, Any]]]:
     """Every possible answer to the questions so far, with its probability."""
     if not asked:

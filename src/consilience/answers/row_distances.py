@@ -25,8 +25,8 @@ from consilience._typing import Floats
 from consilience.answers.answer_columns import Columns, Frame, columns_frame, columns_text
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.graph.names import Arc
+from consilience.inference.estimate_ways import Way
 from consilience.inference.queries import marginals
-from consilience.inference.ways import Exact
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
 
@@ -69,7 +69,7 @@ class ArcStrengths:
         return columns_text(self.title, self.columns)
 
 
-def arc_strengths(net: Network, *, by: Exact | None = None) -> ArcStrengths:
+def arc_strengths(net: Network, *, by: Way | None = None) -> ArcStrengths:
     """How much the distribution of each node differs between the states of each of its parents.
 
     Examples
@@ -90,7 +90,7 @@ def arc_strengths(net: Network, *, by: Exact | None = None) -> ArcStrengths:
     return ArcStrengths(dict(sorted(found.items(), key=lambda item: -item[1])))
 
 
-def _spread(net: Network, by: Exact | None) -> dict[str, tuple[float, float]]:
+def _spread(net: Network, by: Way | None) -> dict[str, tuple[float, float]]:
     """Mean and sd of the continuous parents."""
     if not any(v.is_continuous for local in net.distributions.values() for v in local.given):
         return {}

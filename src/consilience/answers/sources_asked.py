@@ -23,7 +23,7 @@ Between = tuple[str, str]
 
 def asked_of(net: Network, given: Given, between: Sequence[str] | None) -> list[dict[str, Any]]:
     """What is given in each of the questions: one, or one for each of two sources."""
-    known = known_values(given, net.variables)
+    known = {name: _single(value) for name, value in known_values(given, net.variables).items()}
     if between is None:
         return [known]
     if net.source is None:
@@ -44,6 +44,12 @@ def asked_of(net: Network, given: Given, between: Sequence[str] | None) -> list[
         )
     _check.known("source", between, states)
     return [{**known, net.source: one} for one in between]
+
+
+def _single(value: Any) -> Any:
+    """One state instead of a set of one."""
+    is_set = isinstance(value, set | frozenset | list | tuple)
+    return next(iter(value)) if is_set and len(value) == 1 else value
 
 
 def value_text(value: Any) -> str:

@@ -32,6 +32,12 @@ COMMANDS: Final = {
     "forecast": ("sequences", "forecast"),
     "filter": ("sequences", "filter_"),
     "smooth": ("sequences", "smooth"),
+    "intervals": ("answers", "intervals"),
+    "sensitivity": ("answers", "sensitivity"),
+    "information-value": ("answers", "information_value"),
+    "conflict": ("answers", "conflict"),
+    "explain": ("answers", "explain"),
+    "differences": ("answers", "differences"),
 }
 """The commands, each with its file and its name there."""
 

@@ -44,6 +44,7 @@ def summarize(net: cs.Network, table: cs.Table, found: Found, output: Path | Non
     console = screen()
     print_facts(console, facts)
     _print_gaps(console, net)
+    _print_differences(console, net)
     every = dict.fromkeys([*_graph_notes(found), *_sharing(net), *net.record.notes])
     if notes := [note for note in every if note not in table.notes]:  # these have been printed
         console.print()
@@ -96,6 +97,24 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
     ]
     console.print("\nFamilies with gaps:")
     console.print(grid_of(header, rows))
+
+
+def _print_differences(console: Console, net: cs.Network) -> None:
+    """Where the sources differ, if each has distributions of its own."""
+    import consilience as cs
+
+    if net.source is None or not set(net.dag.children(net.source)) & set(net.record.pooling):
+        return
+    found = cs.differences(net)
+    columns = found.columns
+    cells = zip(*columns.values(), strict=True)
+    rows = [[cell if isinstance(cell, str) else _number(cell) for cell in row] for row in cells]
+    console.print(f"\n{found.title}:", markup=False)
+    console.print(grid_of(tuple(columns), rows))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 def _n_parent_states(net: cs.Network, name: str) -> int:

@@ -123,7 +123,7 @@ def tell_answers(console: Console, net: cs.Network) -> None:
     _heading(console, "4. One network answers for every hospital")
     console.print(repr(net) + "\n", markup=False)
     console.print(outline(net.dag.without(SOURCE)), markup=False)
-    low, high = cs.intervals(net, "disease", level=0.95)
+    low, high = cs.estimators.parameter_intervals(net, "disease", level=0.95)
     case = {"age": "50-69", "smoking": "yes"}
     yes = net.variables["disease"].code("yes")
     grid = _grid("hospital", "P(disease)", "95 % interval")

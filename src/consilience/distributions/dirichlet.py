@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,12 @@ from consilience._lazy import later
 from consilience._typing import Floats
 from consilience.errors import InputError, ModelError
 
-__all__ = ["DirichletPosterior", "draw_logs", "draw_rows"]
+__all__ = ["DirichletPosterior", "batches", "draw_logs", "draw_rows"]
 
 special = later("scipy.special")
 
 SMALLEST = 1e-300  # below it an exponential draw divided by the concentration overflows
+LARGEST_BATCH, MOST_CELLS = 512, 1 << 20  # of draws that are made at once
 LOG_SMALL = -500.0  # of a concentration so small that one state gets everything
 
 
@@ -94,11 +94,27 @@ class DirichletPosterior:
         return np.exp(draw_logs(self.concentration, rng))
 
     def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
-        """Draws without end."""
-        return (self.draw(rng) for _ in count())
+        """Draws without end, made in batches, each twice as large as the last."""
+        for n in batches(self.concentration.size):
+            yield from np.exp(
+                draw_logs(np.broadcast_to(self.concentration, (n, *self.concentration.shape)), rng)
+            )
 
     def _size(self) -> Floats:
         return np.asarray(self.concentration.sum(axis=-1, keepdims=True))
+
+
+def batches(n_cells: int) -> Iterator[int]:
+    """Sizes of batches of draws of so many cells, without end: one, and then more at a time.
+
+    >>> sizes = batches(10)
+    >>> [next(sizes) for _ in range(4)]
+    [1, 2, 4, 8]
+    """
+    n, most = 1, max(1, min(LARGEST_BATCH, MOST_CELLS // max(n_cells, 1)))
+    while True:
+        yield min(n, most)
+        n = min(2 * n, most)
 
 
 def draw_logs(concentration: Floats, rng: np.random.Generator) -> Floats:

@@ -10,7 +10,8 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
-from consilience.errors import InputError
+from consilience.errors import InputError, MemoryLimitError
+from consilience.inference.conditioning import marginals_by_cases, solve_by_cases
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import tree_for
 from consilience.inference.evidence import Evidence
@@ -36,7 +37,7 @@ from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
 
-__all__ = ["all_marginals", "belief", "log_evidence"]
+__all__ = ["all_marginals", "belief", "log_evidence", "refuse_conflict"]
 
 NEGLIGIBLE = 1e-16
 """Share of the largest weight below which a component of a mixture is left out."""
@@ -58,7 +59,7 @@ def belief(
     memory_limit = way.memory_limit
     rows = rows_of(net, evidence)
     families = families_of(net, rows.names, rows.observed, asked)
-    _refuse_conflict(net, evidence, rows, families, memory_limit=memory_limit)
+    refuse_conflict(net, evidence, rows, families, memory_limit=memory_limit)
     weighted = weighted_rows(
         net,
         rows,
@@ -76,7 +77,7 @@ def belief(
     free = [name for name in asked if name not in weighted.rows.observed]
     discrete = [name for name in free if not net.variables[name].is_continuous]
     continuous = [name for name in free if net.variables[name].is_continuous]
-    found = solve(
+    found = _solved(
         net,
         weighted.rows,
         families.joined,
@@ -87,6 +88,29 @@ def belief(
     if len(weighted.shares) == 1 and found.log_evidence[0] == -math.inf:
         refuse_impossible(net, evidence, memory_limit)
     return _belief(net, asked, weighted, found, memory_limit=memory_limit)
+
+
+def _solved(
+    net: Network,
+    rows: Rows,
+    families: Sequence[str],
+    discrete: Sequence[str],
+    *,
+    continuous: Sequence[str],
+    memory_limit: float,
+) -> Solution:
+    """The posterior in one go, or case by case if that takes too much memory."""
+    try:
+        return solve(
+            net, rows, families, discrete, continuous=continuous, memory_limit=memory_limit
+        )
+    except MemoryLimitError:
+        found = None
+        if net.is_discrete and rows.n_rows == 1:
+            found = solve_by_cases(net, rows, families, discrete, memory_limit=memory_limit)
+        if found is None:
+            raise
+        return found
 
 
 def all_marginals(net: Network, evidence: Evidence, way: Exact) -> dict[str, Factor | Mixture]:
@@ -117,7 +141,16 @@ def _read_off(
     net: Network, rows: Rows, given: Evidence, asked: Sequence[str], *, memory_limit: float
 ) -> dict[str, Factor | Mixture]:
     """The posteriors that the junction tree tells."""
-    tree, left = tree_for(net, given, memory_limit=memory_limit)
+    try:
+        tree, left = tree_for(net, given, memory_limit=memory_limit)
+    except MemoryLimitError:
+        cases = marginals_by_cases(net, given, memory_limit) if net.is_discrete else None
+        if cases is None:
+            raise
+        marginals, log = cases
+        if log == -math.inf:
+            refuse_impossible(net, given, memory_limit)
+        return {name: Factor((net.variables[name],), marginals[name]) for name in asked}
     with tree.propagated(left) as beliefs:
         if given.is_cut and not beliefs.log_evidence - given.log_scale > SAFE:
             return {}
@@ -194,7 +227,7 @@ def log_evidence(net: Network, evidence: Evidence, way: Exact) -> float:
     return float(log[0]) + evidence.log_scale
 
 
-def _refuse_conflict(
+def refuse_conflict(
     net: Network, evidence: Evidence, rows: Rows, families: Families, *, memory_limit: float
 ) -> None:
     """What is cut off from a question cannot change its answer, but can rule the evidence out."""

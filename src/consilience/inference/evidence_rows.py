@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 
@@ -31,9 +30,12 @@ from consilience.data.distinct import rows_alike
 from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, MemoryLimitError
+from consilience.inference.approximate_answers import approximate_log_evidence, plain_belief
 from consilience.inference.beliefs import belief, log_evidence
 from consilience.inference.conflict import refuse_impossible_rows
+from consilience.inference.estimate_ways import Best, Way, is_estimate
 from consilience.inference.evidence import Evidence, Scope, names_of
+from consilience.inference.family_logs import codes_together, given_blanket, log_family
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree, compiled
 from consilience.inference.known_sources import source_codes
@@ -51,7 +53,7 @@ ROWS_AT_A_TIME = 1 << 15
 FEWER_DRAWS = 2_000  # for each row that must be estimated
 
 
-def posteriors(net: Network, table: Rows, target: str, *, by: Exact | None = None) -> Floats:
+def posteriors(net: Network, table: Rows, target: str, *, by: Way | None = None) -> Floats:
     """The posterior of the target for each row given all other recorded values of the row.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
@@ -78,6 +80,15 @@ def posteriors(net: Network, table: Rows, target: str, *, by: Exact | None = Non
     columns = network_columns(net, table, without=(target,))
     width = 2 if net.variables[target].is_continuous else net.variables[target].n_states
     answer = np.zeros((table.n_rows, width))
+    if isinstance(by, Best):
+        try:
+            return posteriors(net, table, target, by=by.exact)
+        except MemoryLimitError:
+            return posteriors(net, table, target, by=by.estimate)
+    if is_estimate(by):
+        for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
+            answer[rows] = plain_belief(net, target, evidence, by)
+        return answer
     is_covered = _has_blanket(net, columns, table.n_rows, target)
     covered, others = np.flatnonzero(is_covered), np.flatnonzero(~is_covered)
     if covered.size:
@@ -89,7 +100,7 @@ def posteriors(net: Network, table: Rows, target: str, *, by: Exact | None = Non
     return answer
 
 
-def log_likelihood(net: Network, table: Rows, *, by: Exact | None = None) -> Floats:
+def log_likelihood(net: Network, table: Rows, *, by: Way | None = None) -> Floats:
     """Log probability of what each row records; minus infinity if it is impossible.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
@@ -101,6 +112,16 @@ def log_likelihood(net: Network, table: Rows, *, by: Exact | None = None) -> Flo
     """
     table = rows_for(net, table)
     columns = network_columns(net, table)
+    if isinstance(by, Best):
+        try:
+            return log_likelihood(net, table, by=by.exact)
+        except MemoryLimitError:
+            return log_likelihood(net, table, by=by.estimate)
+    if is_estimate(by):
+        found = np.zeros(table.n_rows)
+        for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
+            found[rows] = approximate_log_evidence(net, evidence, by)
+        return found
     is_complete = np.full(table.n_rows, all(name in columns for name in net.variables))
     for name, column in columns.items():
         is_complete &= _is_known(net, name, column)
@@ -231,13 +252,7 @@ class _Rows:
 
     def _questions(self, is_alone: Bools) -> Iterator[tuple[Integers, Evidence]]:
         """The evidence of rows that are alone, what is equal once, and the rows that have it."""
-        rows_with: dict[tuple[tuple[str, float], ...], list[int]] = {}
-        for row in np.flatnonzero(is_alone):
-            evidence = self._evidence(int(row))
-            known = (*evidence.known.items(), *evidence.values.items())
-            rows_with.setdefault(known, []).append(int(row))
-        for rows in rows_with.values():
-            yield np.array(rows), self._evidence(rows[0])
+        return _each_evidence(self._net, self._columns, np.flatnonzero(is_alone))
 
     def _alone(self, log: Floats) -> Bools:
         """The rows that are questions of their own, given the scaled log evidence of all."""
@@ -245,16 +260,6 @@ class _Rows:
         if self._batch is None:
             return np.ones(len(log), bool)
         return sets.is_open | sets.needs_logs | (sets.is_cut & ~(log > SAFE))
-
-    def _evidence(self, row: int) -> Evidence:
-        known, values = {}, {}
-        for name, column in self._columns.items():
-            if _is_known(self._net, name, column[row]):
-                if self._net.variables[name].is_continuous:
-                    values[name] = float(column[row])
-                else:
-                    known[name] = int(column[row])
-        return Evidence(known, {}, {}, values=values)
 
     def _estimated(self, target: str, evidence: Evidence) -> Floats:
         try:
@@ -269,6 +274,30 @@ class _Rows:
         if isinstance(found, Mixture):
             return np.array([found.mean, found.sd])
         raise TypeError("one target has one kind.")
+
+
+def _each_evidence(
+    net: Network, columns: Mapping[str, Column], rows: Integers
+) -> Iterator[tuple[Integers, Evidence]]:
+    """The evidence of rows, what is equal once, and the rows that have it."""
+    rows_with: dict[tuple[tuple[str, float], ...], list[int]] = {}
+    for row in rows.tolist():
+        evidence = _evidence(net, columns, row)
+        known = (*evidence.known.items(), *evidence.values.items())
+        rows_with.setdefault(known, []).append(row)
+    for places in rows_with.values():
+        yield np.array(places), _evidence(net, columns, places[0])
+
+
+def _evidence(net: Network, columns: Mapping[str, Column], row: int) -> Evidence:
+    known, values = {}, {}
+    for name, column in columns.items():
+        if _is_known(net, name, column[row]):
+            if net.variables[name].is_continuous:
+                values[name] = float(column[row])
+            else:
+                known[name] = int(column[row])
+    return Evidence(known, {}, {}, values=values)
 
 
 def _weights(beliefs: Mapping[Scope, Floats], names: Scope, rows: Integers) -> Floats:
@@ -365,68 +394,17 @@ def _by_blanket(net: Network, target: str, blanket: Mapping[str, Column], n_rows
     sizes = [net.variables[name].n_states for name in blanket] if is_discrete else []
     n_joint = math.prod(sizes)
     if not blanket or not is_discrete or n_joint > n_rows:
-        return _given_blanket(net, target, blanket)
+        return given_blanket(net, target, blanket)
     states = np.array(np.unravel_index(np.arange(n_joint), sizes), np.int32)
-    each = _given_blanket(net, target, dict(zip(blanket, states, strict=True)))
-    return each[_joint_code(net, list(blanket), blanket)]
-
-
-def _given_blanket(net: Network, target: str, columns: Mapping[str, Column]) -> Floats:
-    families = [target, *net.dag.children(target)]
-    log_weight = reduce(np.add, (_log_rows(net, name, target, columns) for name in families))
-    largest = log_weight.max(axis=1, keepdims=True)
-    weight = np.where(largest > -np.inf, np.exp(log_weight - np.maximum(largest, -1e300)), 0.0)
-    total = weight.sum(axis=1, keepdims=True)
-    return np.divide(weight, total, out=weight, where=total > 0)
-
-
-def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Column]) -> Floats:
-    """Log of a family's probability or density in each row, for every state of the target."""
-    if name not in net.tables:
-        n = len(next(iter(columns.values())))
-        each = [
-            _log_family(net, name, {**columns, target: np.full(n, state)})
-            for state in range(net.variables[target].n_states)
-        ]
-        return np.stack(each, axis=1)
-    axes = (*net.tables[name].parents, name)
-    others = [axis for axis in axes if axis != target]
-    with np.errstate(divide="ignore"):
-        log_table = np.log(np.moveaxis(net.tables[name].table, axes.index(target), -1))
-    code = _joint_code(net, others, columns)
-    return log_table.reshape(-1, log_table.shape[-1])[code]
+    each = given_blanket(net, target, dict(zip(blanket, states, strict=True)))
+    return each[codes_together(net, list(blanket), blanket)]
 
 
 def _of_complete_rows(net: Network, columns: Mapping[str, Column], n_rows: int) -> Floats:
     total = np.zeros(n_rows)
     for name in net.distributions:
-        total += _log_family(net, name, columns)
+        total += log_family(net, name, columns)
     return total
-
-
-def _log_family(net: Network, name: str, columns: Mapping[str, Column]) -> Floats:
-    """Log probability or density of a node in rows that know it and its parents."""
-    local = net.distributions[name]
-    if name in net.tables:
-        with np.errstate(divide="ignore"):
-            log_table = np.log(net.tables[name].table.ravel())
-        return log_table[_joint_code(net, (*local.parents, name), columns)]
-    discrete = [v.name for v in local.given if not v.is_continuous]
-    states = _joint_code(net, discrete, columns)
-    parents = [columns[v.name] for v in local.given if v.is_continuous]
-    values = np.stack(parents, axis=1) if parents else np.zeros((1, 0))
-    if name in net.regressions:
-        return net.regressions[name].log_densities(states, values, columns[name])
-    log = net.logistic[name].log_probabilities(states, values)
-    return log[np.arange(len(log)), columns[name]]
-
-
-def _joint_code(net: Network, names: Sequence[str], columns: Mapping[str, Column]) -> Integers:
-    n_rows = len(next(iter(columns.values()))) if columns else 1
-    code = np.zeros(n_rows, np.int64)
-    for name in names:
-        code = code * net.variables[name].n_states + columns[name]
-    return code
 
 
 def _each_once(

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
 from consilience.data.row import known_values
-from consilience.errors import InputError
+from consilience.errors import InputError, MemoryLimitError
+from consilience.inference.approximate_answers import (
+    approximate_belief,
+    approximate_log_evidence,
+    approximate_marginals,
+    approximate_probability,
+)
 from consilience.inference.beliefs import all_marginals, belief, log_evidence
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import cost_shape
+from consilience.inference.estimate_ways import Best, Way, is_estimate
 from consilience.inference.event import Event, Joined, Tree, tree_of
 from consilience.inference.event_beliefs import belief_given, probability_of, settled
 from consilience.inference.event_nodes import conditioned, is_open, split_given
@@ -33,7 +40,9 @@ from consilience.inference.triangulation import Cost
 from consilience.inference.ways import Exact, exact_of
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
-from consilience.network.network import Given, Network, discrete_only
+from consilience.network.network import MEMORY_LIMIT, Given, Network, discrete_only
+
+_Answer = TypeVar("_Answer")
 
 __all__ = ["cost", "joint", "log_probability", "marginals", "probability", "query"]
 
@@ -43,7 +52,7 @@ def query(
     names: str | Sequence[str],
     given: Given = None,
     *,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> Factor | Any:
     """The posterior of one variable, or the joint posterior of several, in their order.
 
@@ -59,7 +68,8 @@ def query(
     given
         What is known; see :mod:`consilience.inference.evidence`.
     by
-        How; :class:`Exact` says the most memory, and draws and seed of what must be estimated.
+        How; :class:`Exact` says the most memory, and draws and seed of what must be estimated. The
+        other choices estimate the answer (:mod:`consilience.inference.estimate_ways`).
 
     Returns
     -------
@@ -85,6 +95,11 @@ def query(
     (12.0, 2.0)
     """
     asked = _asked(net, names)
+    if isinstance(by, Best):
+        return _best(by, lambda way: query(net, names, given, by=way))
+    if is_estimate(by):
+        net, given = conditioned(net, given, MEMORY_LIMIT, "query")
+        return approximate_belief(net, asked, evidence_of(net.variables, given), by)
     way = exact_of(by)
     rest, events = split_given(given, net.variables)
     evidence = hardened(net, evidence_of(net.variables, rest), way.memory_limit)
@@ -97,13 +112,19 @@ def marginals(
     net: Network,
     given: Given = None,
     *,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> dict[str, Factor | Any]:
     """The posterior of every variable that is not known, by two passes through the junction tree.
 
     The tree is compiled at the first call and kept with the network; continuous nodes have a
     :class:`Mixture`.
     """
+    if isinstance(by, Best):
+        return _best(by, lambda way: marginals(net, given, by=way))
+    if is_estimate(by):
+        more, known = conditioned(net, given, MEMORY_LIMIT, "marginals")
+        each = approximate_marginals(more, evidence_of(more.variables, known), by)
+        return {name: one for name, one in each.items() if name in net.variables}
     way = exact_of(by)
     rest, events = split_given(given, net.variables)
     evidence = hardened(net, evidence_of(net.variables, rest), way.memory_limit)
@@ -119,7 +140,7 @@ def log_probability(
     net: Network,
     given: Given,
     *,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> float:
     """Log probability of states, sets of states or likelihoods; minus infinity if impossible.
 
@@ -127,14 +148,19 @@ def log_probability(
     positive; a value that is certain adds nothing. Of an event about continuous variables it is
     that of :func:`probability`.
     """
+    if isinstance(by, Best):
+        return _best(by, lambda way: log_probability(net, given, by=way))
     rest, events = split_given(given, net.variables)
     if any(is_open(tree, net.variables) for tree in events):
         share = probability(net, Event("", _all_of(events)), rest, by=by)
         return (log_probability(net, rest, by=by) + math.log(share)) if share else -math.inf
-    net, given = conditioned(net, given, exact_of(by).memory_limit, "log_probability")
+    limit = MEMORY_LIMIT if is_estimate(by) else exact_of(by).memory_limit
+    net, given = conditioned(net, given, limit, "log_probability")
     evidence = evidence_of(net.variables, given)
     if evidence.soft:
         raise InputError("soft evidence has no probability; give states, sets or likelihoods.")
+    if is_estimate(by):
+        return approximate_log_evidence(net, evidence, by)
     return log_evidence(net, evidence, exact_of(by))
 
 
@@ -143,7 +169,7 @@ def probability(
     event: Mapping[str, Any] | Event,
     given: Given = None,
     *,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> float:
     """Probability of states or sets of states given others: P(event, given) / P(given).
 
@@ -152,9 +178,11 @@ def probability(
     and may be given too. With more than one continuous variable in events it is estimated from
     draws, and the answer is an :class:`Estimate`, a number with its standard error.
     """
-    way = exact_of(by)
+    if isinstance(by, Best):
+        return _best(by, lambda way: probability(net, event, given, by=way))
     rest, events = split_given(given, net.variables)
     if events or isinstance(event, Event):
+        way = exact_of(by)
         evidence = hardened(net, evidence_of(net.variables, rest), way.memory_limit)
         return probability_of(net, _tree(net, event), evidence, events, way=way)
     states, intervals = intervals_of(net.variables, event)
@@ -164,6 +192,10 @@ def probability(
     if any(isinstance(value, Likelihood | Soft) for value in states.values()):
         raise InputError("an event is states or sets of states; likelihoods go to given.")
     evidence = evidence_of(net.variables, given)
+    if is_estimate(by):
+        found = evidence_of(net.variables, states)
+        return approximate_probability(net, found, intervals, evidence, way=by)
+    way = exact_of(by)
     has_points = any(not local.sd.all() for local in net.regressions.values())
     if not (intervals or evidence.soft or net.logistic or has_points):
         return _ratio(net, evidence_of(net.variables, both), evidence, way)
@@ -195,6 +227,14 @@ def _tree(net: Network, event: Mapping[str, Any] | Event) -> Tree:
 
 def _all_of(trees: Sequence[Tree]) -> Tree:
     return trees[0] if len(trees) == 1 else Joined("and", tuple(trees))
+
+
+def _best(by: Best, ask: Callable[[Way], _Answer]) -> _Answer:
+    """The exact answer, or an estimate where that takes too much memory."""
+    try:
+        return ask(by.exact)
+    except MemoryLimitError:
+        return ask(by.estimate)
 
 
 def _ratio(net: Network, both: Evidence, given: Evidence, way: Exact) -> float:
@@ -260,7 +300,7 @@ def _check_disjoint(event: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     return {**given, **event}
 
 
-def joint(net: Network, names: Sequence[str], *, by: Exact | None = None) -> Floats:
+def joint(net: Network, names: Sequence[str], *, by: Way | None = None) -> Floats:
     """P(names) as an array with one axis for each name, in their order."""
     discrete_only("joint", net)
     _check.known("node", names, net.distributions)
@@ -273,7 +313,7 @@ def cost(
     names: str | Sequence[str] | None = None,
     given: Given = None,
     *,
-    by: Exact | None = None,
+    by: Way | None = None,
 ) -> Cost:
     """What a query would take, or all marginals if nothing is asked for; nothing is allocated.
 

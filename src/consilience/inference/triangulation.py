@@ -85,7 +85,7 @@ class Cost:
                 f"exact inference would need {_check.bytes_text(self.bytes)}; the limit is "
                 f"{_check.bytes_text(memory_limit)}. The largest clique has "
                 f"{self.largest_table:.3g} cells: {_check.listed(self.cliques[0])}. Ask for less, "
-                f"give more, estimate the answer from a sample of rows (net.sample), {MORE_MEMORY}",
+                f"give more, estimate the answer (by=cs.inference.Best()), {MORE_MEMORY}",
                 cliques=self.cliques,
                 needed=self.bytes,
                 limit=memory_limit,

@@ -13,6 +13,7 @@ from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.errors import InputError
+from consilience.network.propagation_report import PropagationReport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,8 @@ class Factor:
         Of the values, if they were estimated from draws; None if they are exact.
     effective_size
         How many independent draws the weighted ones are worth; None if the values are exact.
+    propagation
+        Of an answer by loopy propagation, whether its messages settled.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Factor:
     values: Floats
     standard_errors: Floats | None = None
     effective_size: float | None = None
+    propagation: PropagationReport | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
@@ -101,7 +105,8 @@ class Factor:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([*lines, *self._cut()])
+        report = [] if self.propagation is None else [str(self.propagation)]
+        return "\n".join([*lines, *self._cut(), *report])
 
     def _repr_html_(self) -> str:
         from consilience.show.notebook import view

@@ -23,6 +23,7 @@ from consilience._lazy import later
 from consilience._typing import Bools, Floats, Seed
 from consilience.errors import InputError
 from consilience.network.box import box_probability
+from consilience.network.propagation_report import PropagationReport
 
 __all__ = ["Mixture"]
 
@@ -50,6 +51,8 @@ class Mixture:
         Of the mean of each variable, if the answer was estimated from draws; None if it is exact.
     effective_size
         How many independent draws the weighted ones are worth; None if the answer is exact.
+    propagation
+        Of an answer by loopy propagation, whether its messages settled.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Mixture:
     covariances: Floats
     standard_errors: Floats | None = None
     effective_size: float | None = None
+    propagation: PropagationReport | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))

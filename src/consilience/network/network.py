@@ -17,6 +17,7 @@ from consilience.network.record import Record
 if TYPE_CHECKING:
     from consilience.data.door import Rows
     from consilience.data.table import Table
+    from consilience.inference.estimate_ways import Way
     from consilience.inference.event import Event
     from consilience.inference.explanations import Explanation
     from consilience.inference.triangulation import Cost
@@ -125,7 +126,7 @@ class Network:
         return self.distributions[name]
 
     def query(
-        self, names: str | Sequence[str], given: Given = None, *, by: Exact | None = None
+        self, names: str | Sequence[str], given: Given = None, *, by: Way | None = None
     ) -> Factor | Any:
         """Posterior of one variable or joint posterior of several.
 
@@ -136,7 +137,7 @@ class Network:
 
         return query(self, names, given, by=by)
 
-    def marginals(self, given: Given = None, *, by: Exact | None = None) -> dict[str, Factor | Any]:
+    def marginals(self, given: Given = None, *, by: Way | None = None) -> dict[str, Factor | Any]:
         """Posterior of every variable that is not known: a ``Factor``, or a ``Mixture``."""
         from consilience.inference.queries import marginals
 
@@ -157,20 +158,20 @@ class Network:
         return map_states(self, names, given, by=by)
 
     def probability(
-        self, event: Mapping[str, Any] | Event, given: Given = None, *, by: Exact | None = None
+        self, event: Mapping[str, Any] | Event, given: Given = None, *, by: Way | None = None
     ) -> float:
         """Probability of states, sets of states, intervals ``(low, high)`` or an event."""
         from consilience.inference.queries import probability
 
         return probability(self, event, given, by=by)
 
-    def log_likelihood(self, table: Rows, *, by: Exact | None = None) -> Floats:
+    def log_likelihood(self, table: Rows, *, by: Way | None = None) -> Floats:
         """Log probability, or density, of what each row records; missing values summed out."""
         from consilience.inference.evidence_rows import log_likelihood
 
         return log_likelihood(self, table, by=by)
 
-    def posteriors(self, table: Rows, target: str, *, by: Exact | None = None) -> Floats:
+    def posteriors(self, table: Rows, target: str, *, by: Way | None = None) -> Floats:
         """Posterior of the target for each row, shape (rows, states); mean and sd if continuous."""
         from consilience.inference.evidence_rows import posteriors
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +28,7 @@ from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.data.variable import Variable
 from consilience.distributions.categorical import Categorical
-from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.distributions.dirichlet import DirichletPosterior, batches
 from consilience.errors import InputError
 from consilience.parameters.hierarchy import Hierarchy, solve, solve_each
 from consilience.parameters.maximum_likelihood import pooled_rows
@@ -93,14 +92,19 @@ class HierarchicalPosterior:
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """One table drawn from the posterior: table counts, then the base, then the groups."""
-        hierarchy, which = self.hierarchy, self.hierarchy.draw_strengths(rng, 1)
-        batches = range(len(hierarchy.counts))
-        draws = [hierarchy.draw_batch(rng, b, which, self.shape[-1])[0] for b in batches]
-        return VIEWS[self.view](np.stack(draws), self.shape)
+        return next(self.draws(rng))
 
     def draws(self, rng: np.random.Generator) -> Iterator[Floats]:
-        """Draws without end."""
-        return (self.draw(rng) for _ in count())
+        """Draws without end, made in batches, each twice as large as the last."""
+        hierarchy = self.hierarchy
+        for n in batches(hierarchy.counts.size):
+            which = hierarchy.draw_strengths(rng, n)
+            each = [
+                hierarchy.draw_batch(rng, b, which, self.shape[-1])
+                for b in range(len(hierarchy.counts))
+            ]
+            for drawn in np.stack(each, axis=1):
+                yield VIEWS[self.view](drawn, self.shape)
 
     def _over_draws(self, summary: Callable[[Floats], Floats]) -> list[Floats]:
         """Each number of a summary over draws, which are made and summed up batch by batch."""

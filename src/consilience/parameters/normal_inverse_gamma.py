@@ -69,7 +69,7 @@ class NormalInverseGamma:
     >>> net = cs.fit(cs.DAG([("dose", "effect")]), rows, cs.estimators.NormalInverseGamma())
     >>> net["effect"].coefficients.round(2)
     array([2.49])
-    >>> low, high = cs.intervals(net, "effect", level=0.9)
+    >>> low, high = cs.estimators.parameter_intervals(net, "effect", level=0.9)
     >>> bool(low[1] < 2.5 < high[1])
     True
     """

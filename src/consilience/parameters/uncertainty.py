@@ -10,10 +10,10 @@ from consilience.distributions import Distribution, Posterior
 from consilience.errors import ModelError
 from consilience.network.network import Network
 
-__all__ = ["draws", "intervals"]
+__all__ = ["draws", "parameter_intervals", "posterior_of"]
 
 
-def intervals(net: Network, name: str, *, level: float = 0.95) -> tuple[Floats, Floats]:
+def parameter_intervals(net: Network, name: str, *, level: float = 0.95) -> tuple[Floats, Floats]:
     """Ends of the central credible interval of every parameter of a node.
 
     Two arrays in the shape of ``net[name].parameters``: the table of a discrete node; intercept,
@@ -25,7 +25,7 @@ def intervals(net: Network, name: str, *, level: float = 0.95) -> tuple[Floats, 
         If the node has no posterior (maximum likelihood, shrinkage, averages such as ``Adaptive``,
         networks made for a class, most file formats).
     """
-    return _posterior(net[name]).interval(level)
+    return posterior_of(net[name]).interval(level)
 
 
 def draws(net: Network, n_draws: int, *, seed: Seed = None) -> Iterator[Network]:
@@ -36,7 +36,7 @@ def draws(net: Network, n_draws: int, *, seed: Seed = None) -> Iterator[Network]
     _check.whole("draws", at_least=0, n_draws=n_draws)
     rng = _check.generator(seed)
     drawn = {
-        name: _posterior(local).draws(rng)
+        name: posterior_of(local).draws(rng)
         for name, local in net.distributions.items()
         if name != net.source
     }
@@ -51,7 +51,8 @@ def _one_draw(net: Network, drawn: Mapping[str, Iterator[Floats]]) -> Network:
     return Network(distributions, net.source)
 
 
-def _posterior(local: Distribution) -> Posterior:
+def posterior_of(local: Distribution) -> Posterior:
+    """The posterior of a local distribution; one that has none is refused."""
     if local.posterior is None:
         example = "NormalInverseGamma" if local.child.is_continuous else "HDC"
         raise ModelError(

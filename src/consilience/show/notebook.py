@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from consilience.answers.answer_intervals import AnswerIntervals
 from consilience.answers.findings import BeliefShift, Conflict
 from consilience.answers.next_questions import InformationValue
 from consilience.answers.row_distances import ArcStrengths
+from consilience.answers.sensitivities import Sensitivity
+from consilience.answers.source_differences import Differences, differences
 from consilience.averaging.arc_beliefs import ArcBeliefs
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.averaging.graph_chains import GraphChains
@@ -150,7 +153,9 @@ def _description(found: Description) -> str:
 def _network(net: Network) -> str:
     method = {"made by": net.record.method} if net.record.method else {}
     story = facts(method) if method else ""
-    return drawn_graph(net) + story + notes(net.record.notes)
+    is_weighed = net.source is not None and bool(net.record.pooling)
+    apart = tabled(differences(net)) if is_weighed and net.dag.children(str(net.source)) else ""
+    return drawn_graph(net) + story + apart + notes(net.record.notes)
 
 
 def _factor(belief: Factor) -> str:
@@ -311,6 +316,9 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     BeliefShift: tabled,
     InformationValue: tabled,
     ArcStrengths: tabled,
+    Sensitivity: tabled,
+    Differences: tabled,
+    AnswerIntervals: tabled,
     ADMG: drawn_graph,
     Estimand: causal.estimand,
     Effect: causal.effect,

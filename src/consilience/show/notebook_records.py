@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from consilience._typing import Floats
+from consilience.answers.source_differences import ALIKE, DIFFER, STRONG, gain_of
 from consilience.classify.evaluation import LOWER_IS_BETTER, Evaluation
 from consilience.classify.results import MEASURES, CrossEvaluation
 from consilience.incomplete.assessment import GapAssessment
@@ -62,12 +63,24 @@ def story(record: Record) -> str:
             number(f"{record.n_rows[node]:,.6g}"),
             number(_known(record.n_incomplete.get(node))),
             number(_known(record.unidentified.get(node))),
+            *_sharing(record, node),
         )
         for node in nodes[:N_LINES]
     ]
-    head = ("node", "complete rows", "incomplete rows", "parent states without rows")
+    evidence = ("evidence of differences, nats", "verdict") if record.pooling else ()
+    head = ("node", "complete rows", "incomplete rows", "parent states without rows", *evidence)
     table = grid(head, lines, n=len(nodes)) if nodes else ""
     return heading("Record", record.method) + table + notes(record.notes)
+
+
+def _sharing(record: Record, node: str) -> tuple[Cell | str, ...]:
+    """How far the rows speak against one distribution for all sources."""
+    if not record.pooling:
+        return ()
+    if node not in record.pooling:
+        return ("", "")
+    gain = gain_of(record.pooling[node])
+    return number(f"{gain:.4g}"), DIFFER if gain > STRONG else ALIKE
 
 
 def search(result: SearchResult) -> str:

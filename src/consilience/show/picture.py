@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from consilience import _check
-from consilience.errors import InputError
+from consilience.answers.source_differences import differences
+from consilience.errors import InputError, MemoryLimitError
 from consilience.graph.admg import ADMG
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -105,6 +106,9 @@ class Picture:
         Pairs of nodes that are joined without direction.
     bows
         Curves between nodes that share a hidden cause.
+    differing
+        The nodes in which sources differ in practice; all that depend on the source if the network
+        does not tell.
     """
 
     layout: Layout
@@ -113,6 +117,7 @@ class Picture:
     source: str | None
     edges: frozenset[frozenset[str]] = frozenset()
     bows: Mapping[Arc, Bow] = field(default_factory=dict)
+    differing: frozenset[str] = frozenset()
 
 
 def picture(model: Graph, beliefs: Mapping[str, Any] | None = None) -> Picture:
@@ -130,10 +135,11 @@ def picture(model: Graph, beliefs: Mapping[str, Any] | None = None) -> Picture:
     is_hub = source is not None and len(dag.children(source)) > MAX_SOURCE_ARCS
     edges = frozenset(map(frozenset, model.undirected)) if isinstance(model, CPDAG) else frozenset()
     drawn = layout(dag, sizes, hub=source if is_hub else None)
+    differing = _differing(model) if isinstance(model, Network) else frozenset()
+    found = Picture(drawn, labels, bars, source, edges, differing=differing)
     if not isinstance(model, ADMG) or not model.latent:
-        return Picture(drawn, labels, bars, source, edges)
-    bows = placed_bows(model.latent, drawn.boxes, model.arcs)
-    return _with_room(Picture(drawn, labels, bars, source, edges, bows))
+        return found
+    return _with_room(replace(found, bows=placed_bows(model.latent, drawn.boxes, model.arcs)))
 
 
 def _with_room(drawn: Picture) -> Picture:
@@ -150,6 +156,20 @@ def _with_room(drawn: Picture) -> Picture:
     )
     bows = {pair: shifted(bow, dx, dy) for pair, bow in drawn.bows.items()}
     return replace(drawn, layout=moved, bows=bows)
+
+
+def _differing(net: Network) -> frozenset[str]:
+    if net.source is None:
+        return frozenset()
+    children = net.dag.children(net.source)
+    if not set(children) & set(net.record.pooling):
+        return frozenset(children)
+    try:
+        found = differences(net)
+    except MemoryLimitError:
+        return frozenset(children)
+    unknown = (one.family for one in found.families if one.gain is None)
+    return frozenset([*found.differing, *unknown])
 
 
 def together(dag: DAG, more: Iterable[Arc]) -> DAG:

@@ -73,7 +73,8 @@ def plot_graph(model: Graph, ax: Axes | None = None, *, highlight: Iterable[str]
         size = inches(drawn.layout.width + 2 * MARGIN, drawn.layout.height + 2 * MARGIN)
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     for arc, points in drawn.layout.routes.items():
-        color = COLORS["source" if arc[0] == drawn.source else "arc"]
+        is_told = arc[0] == drawn.source and arc[1] in drawn.differing
+        color = COLORS["source" if is_told else "arc"]
         draw_arc(ax, points, color, has_head=frozenset(arc) not in drawn.edges)
     for bow in drawn.bows.values():
         draw_bow(ax, bow, COLORS["hidden"])
@@ -139,7 +140,8 @@ def _by_source(net: Network, node: str) -> Categorical | LinearGaussian:
         raise InputError(
             f"plot: node {node!r} is discrete and has the continuous parents "
             f"{_check.listed(variable.name for variable in local.continuous)}; only tables and "
-            "regressions of continuous nodes are drawn. cs.intervals(net, node) has the numbers.",
+            "regressions of continuous nodes are drawn. The numbers are "
+            "cs.estimators.parameter_intervals(net, node).",
             node=node,
         )
     if net.source is None:

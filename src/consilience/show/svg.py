@@ -113,7 +113,8 @@ def _arcs(drawn: Picture, chosen: Collection[str]) -> list[str]:
     lines = []
     for arc, points in drawn.layout.routes.items():
         is_chosen = arc[0] in chosen and arc[1] in chosen
-        color = "highlight" if is_chosen else "source" if arc[0] == drawn.source else "arc"
+        is_told = arc[0] == drawn.source and arc[1] in drawn.differing
+        color = "highlight" if is_chosen else "source" if is_told else "arc"
         has_head = frozenset(arc) not in drawn.edges
         line = marks.line(points, COLORS[color], 2.4 if is_chosen else 1.4, has_head=has_head)
         lines.append((is_chosen, marks.arc(arc, line, sign="→" if has_head else "-")))
@@ -200,4 +201,5 @@ def _legend(drawn: Picture) -> list[tuple[str, str]]:
         f'stroke="{color}" stroke-width="1.2"/>'
     )
     arrow = marks.sign(color, 1.4)
-    return [*hidden, (box, f"{name}: the source of a row"), (arrow, f"an arc from {name}")]
+    words = f"an arc from {name} that matters"
+    return [*hidden, (box, f"{name}: the source of a row"), (arrow, words)]

@@ -12,6 +12,7 @@ from itertools import islice, product
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.answers.source_differences import differences
 from consilience.data.variable import Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.graph.dag import DAG
@@ -59,7 +60,14 @@ def describe_network(net: Network) -> str:
         for name in order
     ]
     nodes = _aligned([["node", "states", "parameters", "parents"], *rows], right={1, 2})
-    return "\n".join([*_heading(net), "", *nodes, "", outline(net)])
+    return "\n".join([*_heading(net), "", *nodes, "", outline(net), *_differences(net)])
+
+
+def _differences(net: Network) -> list[str]:
+    """Where the sources differ, if the network knows."""
+    if net.source is None or not set(net.dag.children(net.source)) & set(net.record.pooling):
+        return []
+    return ["", _printable_lines(repr(differences(net)))]
 
 
 def description(net: Network, name: str | None, *, max_rows: int) -> str:
@@ -243,6 +251,10 @@ def _aligned(rows: Sequence[Sequence[str]], *, right: set[int]) -> list[str]:
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def _printable_lines(text: str) -> str:
+    return "\n".join(map(_printable, text.split("\n")))
 
 
 def _printable(text: str) -> str:

@@ -11,6 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from consilience import _check
+from consilience.answers.answer_intervals import AnswerIntervals
+from consilience.answers.findings import BeliefShift, Conflict
+from consilience.answers.next_questions import InformationValue
+from consilience.answers.row_distances import ArcStrengths
+from consilience.answers.sensitivities import Sensitivity
+from consilience.answers.source_differences import Differences
 from consilience.averaging.arc_beliefs import ArcBeliefs
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.averaging.graph_chains import GraphChains
@@ -58,6 +64,15 @@ from consilience.show.amounts import (
     plot_imputation,
     plot_pooled,
     plot_rows,
+)
+from consilience.show.answers import (
+    plot_conflict,
+    plot_differences,
+    plot_information,
+    plot_intervals,
+    plot_shift,
+    plot_strengths_of_arcs,
+    plot_tornado,
 )
 from consilience.show.belief import plot_belief
 from consilience.show.calibration import plot_calibration
@@ -242,6 +257,13 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Imputation: {"filled": plot_imputation},
     GapAssessment: {"tests": plot_assessment},
     PooledAnswer: {"estimates": plot_pooled},
+    Sensitivity: {"tornado": plot_tornado},
+    InformationValue: {"values": plot_information},
+    BeliefShift: {"moves": plot_shift},
+    Conflict: {"conflict": plot_conflict},
+    AnswerIntervals: {"intervals": plot_intervals},
+    Differences: {"differences": plot_differences},
+    ArcStrengths: {"strengths": plot_strengths_of_arcs},
     HiddenStates: {"states": plot_hidden_states},
     Influence: {"graph": plot_influence},
     Fusion: {"sources": plot_fusion, "votes": plot_votes, "thresholds": plot_thresholds},
