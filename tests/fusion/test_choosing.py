@@ -123,3 +123,20 @@ def test_no_votes_give_a_graph_without_arcs():
     assert dag == cs.DAG(nodes=["a", "b"])
     assert decisions == ()
     assert np.all(votes_of([cs.DAG(nodes=["a", "b"])]).matrix == 0)
+
+
+@given(dags=graphs(), threshold=st.integers(1, 6))
+def test_keeping_every_arc_loses_no_edge(dags, threshold):
+    votes = votes_of(dags)
+    dag, _ = choose(votes, threshold, cs.fusion.KeepEvery())
+    reached = {frozenset(arc) for arc in votes.by_arc if votes.level(arc) >= threshold}
+    assert {frozenset(arc) for arc in dag.arcs} == reached
+
+
+def test_a_turned_arc_stands_in_the_record_though_nobody_voted_for_it():
+    ring = [cs.DAG([("a", "b")], "abc"), cs.DAG([("b", "c")], "abc"), cs.DAG([("c", "a")], "abc")]
+    votes = votes_of([*ring, ring[0], ring[1]])
+    dag, decisions = choose(votes, 1, cs.fusion.KeepEvery())
+    assert set(dag.arcs) == {("a", "b"), ("b", "c"), ("a", "c")}
+    assert outcomes(decisions)["c", "a"] == "turned round"
+    assert outcomes(decisions)["a", "c"] == "entered instead of its reverse"

@@ -257,7 +257,7 @@ def test_the_report_tells_votes_decisions_and_notes():
     assert "threshold   3 of 8 votes (given)" in text
     assert "D -> F  5 of 8  entered" in text
     assert "F -> D  3 of 8  closes a cycle (D -> F)  2, 4, 8" in text
-    assert "B -> F  2 of 8  below the threshold      3, 8" in text
+    assert "B -> G  2 of 8  below the threshold      1, 2" in text
     assert repr(fuse(paper_sources())) == "Fusion(8 sources, 7 nodes, 7 arcs at threshold 5)"
 
 

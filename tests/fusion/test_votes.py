@@ -22,6 +22,7 @@ def test_votes_are_the_sum_of_the_adjacency_matrices():
 
 def test_the_67_votes_of_the_paper_have_its_numbers_for_each_source():
     found = [cs.confusion(dag, TRUE) for dag in paper_sources().values()]
+    assert [cs.shd(dag, TRUE) for dag in paper_sources().values()] == [3, 3, 2, 3, 2, 0, 0, 5]
     assert [each.tp for each in found] == [7, 6, 7, 6, 7, 7, 7, 6]
     assert [each.fp for each in found] == [2, 2, 2, 2, 2, 0, 0, 4]
     assert [each.fn for each in found] == [0, 1, 0, 1, 0, 0, 0, 1]

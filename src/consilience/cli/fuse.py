@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = ["fuse"]
 
-ORDERS: Final = {"strongest": "StrongestFirst", "row-by-row": "RowByRow"}
+ORDERS: Final = {
+    "strongest": "StrongestFirst",
+    "row-by-row": "RowByRow",
+    "keep-every": "KeepEvery",
+}
 VOTES: Final = {"arcs": "ArcVotes", "classes": "ClassVotes"}
 WEIGHTS: Final = {
     "equal": "EqualWeights",

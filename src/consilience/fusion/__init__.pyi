@@ -1,4 +1,5 @@
 from consilience.fusion.choosing import (
+    KeepEvery as KeepEvery,
     RowByRow as RowByRow,
     StrongestFirst as StrongestFirst,
 )

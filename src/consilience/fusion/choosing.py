@@ -10,20 +10,21 @@ close a cycle with those already in is dropped, or turned round. So the order ma
   name. What is dropped for a cycle is then never stronger than what it would have closed it with.
 
 If an arc :math:`i \to j` closes a cycle there is a path from :math:`j` to :math:`i`, so its reverse
-never does: with ``reverse`` it enters instead if anybody voted for it.
+never does: with ``reverse`` it enters instead if anybody voted for it, and with :class:`KeepEvery`
+always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from consilience.fusion.votes import Votes
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
 
-__all__ = ["Decision", "Order", "RowByRow", "StrongestFirst", "choose"]
+__all__ = ["Decision", "KeepEvery", "Order", "RowByRow", "StrongestFirst", "choose"]
 
 TOLERANCE = 1e-9  # of sums of weights
 
@@ -80,6 +81,11 @@ class Order(Protocol):
         """Whether an arc that closes a cycle is turned round where its reverse has votes."""
         ...
 
+    @property
+    def unvoted(self) -> bool:
+        """Whether it is turned round even if nobody voted for its reverse."""
+        ...
+
     def arrange(self, votes: Votes) -> list[Arc]:
         """All arcs with votes, the first to enter first."""
         ...
@@ -96,6 +102,7 @@ class RowByRow:
     """
 
     reverse: bool = False
+    unvoted: ClassVar[bool] = False
 
     def arrange(self, votes: Votes) -> list[Arc]:
         """Arcs in the order of the nodes."""
@@ -113,6 +120,7 @@ class StrongestFirst:
     """
 
     reverse: bool = False
+    unvoted: ClassVar[bool] = False
 
     def arrange(self, votes: Votes) -> list[Arc]:
         """Arcs by falling level."""
@@ -120,6 +128,23 @@ class StrongestFirst:
             votes.by_arc,
             key=lambda arc: (-round(votes.level(arc), 9), -votes.gains.get(arc, 0.0), arc),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KeepEvery:
+    """Every arc that reaches the threshold stays, in one direction or the other.
+
+    Arcs with more votes enter first, so that of those that would close a cycle the one with the
+    fewest votes is turned round, though nobody may have voted for its reverse. No dependence that
+    enough sources saw is lost; a direction may be.
+    """
+
+    reverse: ClassVar[bool] = True
+    unvoted: ClassVar[bool] = True
+
+    def arrange(self, votes: Votes) -> list[Arc]:
+        """Arcs by falling level."""
+        return StrongestFirst().arrange(votes)
 
 
 def choose(votes: Votes, threshold: float, order: Order) -> tuple[DAG, tuple[Decision, ...]]:
@@ -160,12 +185,15 @@ def choose(votes: Votes, threshold: float, order: Order) -> tuple[DAG, tuple[Dec
         turned = arc[::-1]
         if not path:
             _enter(arc, ENTERED, children, entered, decisions=decisions)
-        elif order.reverse and turned in votes.by_arc and turned not in entered:
+        elif turned not in entered and (
+            order.unvoted or (order.reverse and turned in votes.by_arc)
+        ):
             _enter(turned, INSTEAD, children, entered, decisions=decisions)
             decisions[arc] = REVERSED, path
         else:
             decisions[arc] = CYCLE, path
-    dag = DAG((arc for arc in votes.arcs if arc in entered), votes.nodes)
+    place = {node: i for i, node in enumerate(votes.nodes)}
+    dag = DAG(sorted(entered, key=lambda arc: (place[arc[0]], place[arc[1]])), votes.nodes)
     return dag, tuple(_decision(votes, arc, *found) for arc, found in decisions.items())
 
 
