@@ -126,6 +126,9 @@ from consilience.inference.expectation import (
 from consilience.inference.explanations import (
     most_probable as most_probable,
 )
+from consilience.inference.precision_matrix import (
+    partial_correlations as partial_correlations,
+)
 from consilience.inference.queries import (
     log_probability as log_probability,
 )

@@ -134,7 +134,8 @@ def test_keeping_every_arc_loses_no_edge(dags, threshold):
 
 
 def test_a_turned_arc_stands_in_the_record_though_nobody_voted_for_it():
-    ring = [cs.DAG([("a", "b")], "abc"), cs.DAG([("b", "c")], "abc"), cs.DAG([("c", "a")], "abc")]
+    nodes = ["a", "b", "c"]
+    ring = [cs.DAG([arc], nodes) for arc in (("a", "b"), ("b", "c"), ("c", "a"))]
     votes = votes_of([*ring, ring[0], ring[1]])
     dag, decisions = choose(votes, 1, cs.fusion.KeepEvery())
     assert set(dag.arcs) == {("a", "b"), ("b", "c"), ("a", "c")}
