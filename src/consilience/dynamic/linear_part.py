@@ -185,8 +185,8 @@ class LinearPart:
             believed, spread, sums = self._given_all(done, groups)
         return Gaussians(
             done.log,
-            {name: believed[:, v] for v, name in enumerate(self.names)},
-            {name: np.sqrt(spread[:, v]) for v, name in enumerate(self.names)},
+            dict(zip(self.names, believed, strict=True)),
+            dict(zip(self.names, np.sqrt(spread), strict=True)),
             sums,
         )
 
@@ -206,7 +206,7 @@ class LinearPart:
             _, end, top, bottom, _ = done.triangles.ends[t]
             root = np.zeros((bottom - top, kind.size))
             order = done.triangles.order[t][:end]
-            root[:, order] = done.triangles.root[t][top:bottom, :end]
+            root[:, order] = done.triangles.root[t][:end, top:bottom].T
             kept = list(kind.kept)
             found.append((done.joint[row, kept], root[:, kept]))
         return found
@@ -256,18 +256,18 @@ class LinearPart:
 
     def _given_past(self, done: _Filtered) -> tuple[Floats, Floats]:
         n = self.evidence.n_rows
-        believed, spread = np.zeros((n, len(self.names))), np.zeros((n, len(self.names)))
+        believed, spread = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
         for k, rows in enumerate(self._kind_rows):
             for v, place in self.places_of(k):
-                believed[rows, v] = done.joint[rows, place]
-                spread[rows, v] = done.triangles.variance[done.which[rows], place]
+                believed[v, rows] = done.joint[rows, place]
+                spread[v, rows] = done.triangles.variance[done.which[rows], place]
         return believed, spread
 
     def _given_all(
         self, done: _Filtered, groups: Mapping[str, int]
     ) -> tuple[Floats, Floats, dict[str, Sums]]:
         n = self.evidence.n_rows
-        believed, spread = np.zeros((n, len(self.names))), np.zeros((n, len(self.names)))
+        believed, spread = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
         total = sum(groups.values()) + (1 if groups else 0)
         most = max([len(continuous_columns(one)) for one in self._local.values()], default=1)
         centers = self._centers(groups, total, max(most, 2))
@@ -357,8 +357,8 @@ class LinearPart:
         n = self.evidence.n_rows
         slots = max([1, *(len(kind.nodes) for kind in self._kinds)])
         y = np.full((n, slots), np.nan)
-        group = np.zeros((n, slots), np.int64)
-        known = np.zeros((n, max([1, *(len(kind.given) for kind in self._kinds)])))
+        group, grouped = np.zeros((n, slots), np.int64), set[int]()
+        known = np.zeros((n, max([0, *(len(kind.given) for kind in self._kinds)])))
         values = self.evidence.values
         for o, node in enumerate(self._kinds[-1].nodes):  # whole columns, then the few first rows
             y[:, o] = values[node.child]
@@ -368,6 +368,7 @@ class LinearPart:
                 if k < self.order:
                     y[rows, o] = values[node.child][rows]
                 if node.family is not None and node.family.local.parameters.ndim > 1:
+                    grouped.add(o)
                     group[rows, o] = given_offset(
                         node.family, self.evidence, rows, self._open_discrete
                     )
@@ -376,7 +377,11 @@ class LinearPart:
         kinds = np.full(n, self.order)
         for k, rows in enumerate(self._kind_rows[:-1]):
             kinds[rows] = k
-        parts = [kinds, *np.isnan(y).T, *(g for g in group.T if g.any())]
+        parts = [
+            kinds,
+            *np.packbits(np.isnan(y), axis=1).T,
+            *(group[:, o] for o in sorted(grouped)),
+        ]
         return RowValues(y, group, known, joint_codes(parts))
 
     def _centers(self, groups: Mapping[str, int], n: int, most: int) -> Floats:

@@ -318,12 +318,17 @@ class Timeline:
                 in_kind.setdefault(family.key, []).append(k)
                 families[family.key] = family
         together = {
-            chosen: np.sort(np.concatenate([rows[k] for k in chosen]))
-            if chosen[1:]
-            else rows[chosen[0]]
+            chosen: self._some_slices([rows[k] for k in chosen])
             for chosen in set(map(tuple, in_kind.values()))
         }
         return {key: (families[key], together[tuple(chosen)]) for key, chosen in in_kind.items()}
+
+    def _some_slices(self, parts: Sequence[Integers]) -> Integers:
+        if len(parts) == 1:
+            return parts[0]
+        if len(parts) == self._order + 1:
+            return np.arange(self.evidence.n_rows)
+        return np.sort(np.concatenate(parts))
 
     def _row_factors(
         self, places: Mapping[str, tuple[SliceFamily, Integers]], place: int

@@ -107,20 +107,23 @@ def _widen(
     """Add the columns of new nodes to the root of the message; how many rows it has then."""
     begin, n = slices.first_node[kind], slices.n_before[kind]
     k = slices.first_node[kind + 1] - begin
-    w[n_rows : n_rows + k, : n + k] = 0.0
-    w[:n_rows, n : n + k] = 0.0
+    for c in range(n):
+        for i in range(n_rows, n_rows + k):
+            w[c, i] = 0.0
     for o in range(k):
         q = begin + o
         first = slices.first_column[q]
         p = slices.first_column[q + 1] - first
         at = slices.number[q] + rows.group[row, o] * (p + 1)
+        for i in range(n_rows + k):
+            w[n + o, i] = 0.0
         for c in range(p - 1):
             place = slices.column[first + c]
             if place >= 0:
                 slope = numbers[at + 1 + c]
                 for i in range(n_rows + o):
-                    w[i, n + o] += slope * w[i, place]
-        w[n_rows + o, n + o] = numbers[at + p]
+                    w[n + o, i] += slope * w[place, i]
+        w[n + o, n_rows + o] = numbers[at + p]
     return n_rows + k
 
 
@@ -153,40 +156,35 @@ def _arrange(
 
 
 @inner
-def _triangulate(r: Floats, n_rows: int, n: int, pivot: Integers, along: Floats) -> None:
+def _triangulate(r: Floats, n_rows: int, n: int, pivot: Integers) -> None:
     """Turn the rows by reflections until the columns have their pivots."""
     at = 0
     for c in range(n):
         whole, below = 0.0, 0.0
         for i in range(at):
-            whole += r[i, c] * r[i, c]
+            whole += r[c, i] * r[c, i]
         for i in range(at, n_rows):
-            below += r[i, c] * r[i, c]
+            below += r[c, i] * r[c, i]
         if below <= NO_PIVOT * NO_PIVOT * (whole + below):
             pivot[c] = -1
             for i in range(at, n_rows):
-                r[i, c] = 0.0
+                r[c, i] = 0.0
             continue
         length = np.sqrt(below)
-        sign = -1.0 if r[at, c] >= 0.0 else 1.0
-        head = r[at, c] - sign * length
-        scale = 1.0 / (length * abs(head))
+        sign = -1.0 if r[c, at] >= 0.0 else 1.0
+        r[c, at] -= sign * length
+        scale = 1.0 / (length * abs(r[c, at]))
         for j in range(c + 1, n):
-            along[j] = scale * head * r[at, j]
+            along = 0.0
+            for i in range(at, n_rows):
+                along += r[c, i] * r[j, i]
+            along *= scale
+            for i in range(at, n_rows):
+                r[j, i] -= along * r[c, i]
+            r[j, at] *= sign
+        r[c, at] = length
         for i in range(at + 1, n_rows):
-            tail = scale * r[i, c]
-            if tail != 0.0:
-                for j in range(c + 1, n):
-                    along[j] += tail * r[i, j]
-        for j in range(c + 1, n):
-            r[at, j] = sign * (r[at, j] - along[j] * head)
-        for i in range(at + 1, n_rows):
-            tail = r[i, c]
-            if tail != 0.0:
-                for j in range(c + 1, n):
-                    r[i, j] -= along[j] * tail
-                r[i, c] = 0.0
-        r[at, c] = length
+            r[c, i] = 0.0
         pivot[c] = at
         at += 1
 
@@ -200,7 +198,7 @@ def _finish(
         total = 0.0
         if c >= ends[0]:
             for i in range(ends[2], ends[4]):
-                total += r[i, c] * r[i, c]
+                total += r[c, i] * r[c, i]
         variance[order[c]] = total
     for c in range(ends[1], n):
         for back in range(ends[1] - ends[0]):
@@ -208,11 +206,11 @@ def _finish(
             i = pivot[k]
             if i < 0:
                 continue
-            total = r[i, c]
+            total = r[c, i]
             for later in range(k + 1, ends[1]):
                 if pivot[later] >= 0:
-                    total -= r[i, later] * r[pivot[later], c]
-            r[i, c] = total / r[i, k]
+                    total -= r[later, i] * r[c, pivot[later]]
+            r[c, i] = total / r[k, i]
 
 
 @inner
@@ -220,14 +218,13 @@ def _message(
     slices: Slices, kind: int, r: Floats, order: Integers, ends: Integers, w: Floats
 ) -> int:
     """The root of what a kind of slice keeps, in the order of the message; its rows."""
-    n = slices.first_kept[kind + 1] - slices.first_kept[kind]
-    n_rows = ends[3] - ends[2]
-    w[:n_rows, :n] = 0.0
-    for c in range(ends[0], ends[1]):
-        for a in range(n):
-            if slices.kept[slices.first_kept[kind] + a] == order[c]:
-                for i in range(n_rows):
-                    w[i, a] = r[ends[2] + i, c]
+    first = slices.first_kept[kind]
+    n_rows, c = ends[3] - ends[2], ends[0]
+    for a in range(slices.first_kept[kind + 1] - first):
+        is_open = c < ends[1] and order[c] == slices.kept[first + a]
+        for i in range(n_rows):
+            w[a, i] = r[c, ends[2] + i] if is_open else 0.0
+        c += is_open
     return n_rows
 
 
@@ -243,7 +240,7 @@ def _factor(
     into: Triangles,
     t: int,
 ) -> None:
-    """The triangle of a row after the message whose root is in ``w``; its last row is for work."""
+    """The triangle of a row after the message whose root is in ``w``."""
     wide = _widen(slices, kind, row, rows, numbers, w, n_rows)
     n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
     order, pivot, ends = into.order[t], into.pivot[t], into.ends[t]
@@ -251,8 +248,8 @@ def _factor(
     _arrange(slices, kind, row, rows, order, ends)
     for c in range(n):
         for i in range(wide):
-            r[i, c] = w[i, order[c]]
-    _triangulate(r, wide, n, pivot, w[len(w) - 1])
+            r[c, i] = w[order[c], i]
+    _triangulate(r, wide, n, pivot)
     ends[2], ends[3], ends[4] = 0, 0, 0
     for c in range(n):
         if pivot[c] >= 0:
@@ -270,7 +267,7 @@ def _has_converged(into: Triangles, a: int, b: int) -> bool:
     for c in range(into.ends[a, 0], into.ends[a, 1]):
         size = np.sqrt(into.variance[a, into.order[a, c]])
         for i in range(into.ends[a, 2], into.ends[a, 3]):
-            if abs(into.root[a, i, c] - into.root[b, i, c]) > CONVERGED * size:
+            if abs(into.root[a, c, i] - into.root[b, c, i]) > CONVERGED * size:
                 return False
     return True
 
@@ -309,10 +306,10 @@ def _add_values(
         y = rows.y[row, place - n]
         away = y - joint[place]
         for j in range(done):
-            away -= r[j, c] * white[j]
+            away -= r[c, j] * white[j]
         if pivot[c] >= 0:
-            white[done] = away / r[done, c]
-            log -= HALF_LOG_2PI + np.log(r[done, c]) + 0.5 * white[done] * white[done]
+            white[done] = away / r[c, done]
+            log -= HALF_LOG_2PI + np.log(r[c, done]) + 0.5 * white[done] * white[done]
             done += 1
         elif abs(away) > MATCHES * (abs(y) + abs(joint[place])):
             log = -np.inf
@@ -320,7 +317,7 @@ def _add_values(
     for c in range(ends[0], n + k):
         total = 0.0
         for i in range(ends[2]):
-            total += r[i, c] * white[i]
+            total += r[c, i] * white[i]
         joint[order[c]] += total
     return log
 
@@ -357,7 +354,7 @@ def _successor(
             slices, before, triangles.root[t], triangles.order[t], triangles.ends[t], w
         )
     _factor(slices, kind, row, rows, numbers, w, n_rows, triangles, used)
-    link[used] = 0
+    link[used, 0] = 0
     link[used, 2] = pattern
     link[used, 3] = t > 0 and link[t, 2] == pattern and _has_converged(triangles, t, used)
     link[used, 1] = link[t, 0]
@@ -405,13 +402,13 @@ def _composed(
         white[c, :wide] = -all_places[order[c]]
         white[c, n + c] += 1.0
         for j in range(c):
-            white[c, :wide] -= r[j, c] * white[j, :wide]
+            white[c, :wide] -= r[c, j] * white[j, :wide]
         white[c, :wide] /= r[c, c]
         constant -= HALF_LOG_2PI + np.log(r[c, c])
     for c in range(ends[0], n + k):
         run[0, c, :wide] = all_places[order[c]]
         for j in range(ends[0]):
-            run[0, c, :wide] += r[j, c] * white[j, :wide]
+            run[0, c, :wide] += r[c, j] * white[j, :wide]
     return constant
 
 
@@ -480,7 +477,7 @@ def filter_rows(
     room for all.
     """
     wide = triangles.root.shape[1]
-    w, white = np.zeros((wide + 1, wide)), np.zeros(wide)
+    w, white = np.zeros((wide, wide)), np.zeros(wide)
     run = np.zeros((2, wide, 2 * wide + rows.known.shape[1] + 1))
     used = 1
     triangles.link[0] = 0
@@ -533,7 +530,9 @@ def _spread_back(
     n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
     order, pivot, ends = triangles.order[t], triangles.pivot[t], triangles.ends[t]
     r = triangles.root[t]
-    cov[:n, :n] = 0.0
+    for a in range(n):
+        for b in range(n):
+            cov[a, b] = 0.0
     first = slices.first_kept[kind]
     for a in range(slices.first_kept[kind + 1] - first):
         for b in range(slices.first_kept[kind + 1] - first):
@@ -544,7 +543,7 @@ def _spread_back(
             total = 0.0
             for k in range(ends[0], ends[1]):
                 if pivot[k] >= 0:
-                    total += r[pivot[k], d] * cov[order[k], order[c]]
+                    total += r[d, pivot[k]] * cov[order[k], order[c]]
             cov[at, order[c]] = total
             cov[order[c], at] = total
     for d in range(ends[1], n):
@@ -552,9 +551,9 @@ def _spread_back(
             total = 0.0
             for k in range(ends[0], ends[1]):
                 if pivot[k] >= 0:
-                    total += cov[order[d], order[k]] * r[pivot[k], e]
+                    total += cov[order[d], order[k]] * r[e, pivot[k]]
             for i in range(ends[3], ends[4]):
-                total += r[i, d] * r[i, e]
+                total += r[d, i] * r[e, i]
             cov[order[d], order[e]] = total
             cov[order[e], order[d]] = total
 
@@ -570,7 +569,7 @@ def _square(
         for b in range(n):
             total = 0.0
             for i in range(n_rows):
-                total += w[i, a] * w[i, b]
+                total += w[a, i] * w[b, i]
             kept[a, b] = total
 
 
@@ -632,7 +631,7 @@ def smooth_rows(
     sums: Floats,
     squares: Floats,
 ) -> None:
-    """Fill mean and variance of each open variable (rows, open variables), and add the moments of
+    """Fill mean and variance of each open variable (open variables, rows), and add the moments of
     the families: weights, sums and the lower half of the sums of products of the columns less
     their ``centers``. ``joint`` has the filtered means, and the smoothed ones afterwards.
     """
@@ -654,8 +653,10 @@ def smooth_rows(
             else:
                 is_steady = is_steady and which[row + 1] == t
                 if not is_steady:
-                    last[:k, :k] = kept[:k, :k]
-                    kept[:k, :k] = cov[:k, :k]
+                    for a in range(k):
+                        for b in range(k):
+                            last[a, b] = kept[a, b]
+                            kept[a, b] = cov[a, b]
                     _spread_back(slices, kind, triangles, t, kept, cov)
                     is_steady = which[row + 1] == t and _is_the_same(k, kept, last)
                 for a in range(k):
@@ -666,15 +667,15 @@ def smooth_rows(
                     total = 0.0
                     for c in range(ends[0], ends[1]):
                         if pivot[c] >= 0:
-                            gain = triangles.root[t, pivot[c], d]
+                            gain = triangles.root[t, d, pivot[c]]
                             total += gain * away[triangles.order[t, c]]
                     joint[row, triangles.order[t, d]] += total
             begin = slices.first_node[kind]
             for q in range(begin, slices.first_node[kind + 1]):
                 place = slices.n_before[kind] + q - begin
                 if slices.child[q] >= 0:
-                    believed[row, slices.child[q]] = joint[row, place]
-                    spread[row, slices.child[q]] = cov[place, place]
+                    believed[slices.child[q], row] = joint[row, place]
+                    spread[slices.child[q], row] = cov[place, place]
                 if len(counts) > 0:
                     _add_moments(
                         slices,
