@@ -136,6 +136,7 @@ def evidence_of(net: DynamicNetwork, panel: Panel) -> SequenceEvidence:
     codes: dict[str, Integers] = {}
     values: dict[str, Floats] = {}
     rows = panel.rows
+    nothing = np.full(rows.n_rows, np.nan)
     for name, variable in net.variables.items():
         is_there = name in rows.variables and name not in net.hidden
         if not is_there and name not in net.hidden:
@@ -148,7 +149,7 @@ def evidence_of(net: DynamicNetwork, panel: Panel) -> SequenceEvidence:
                     f"continuous=[{name!r}].",
                     column=name,
                 )
-            values[name] = rows.column(name) if is_there else np.full(rows.n_rows, np.nan)
+            values[name] = rows.column(name) if is_there else nothing
         else:
             coded = aligned_codes(rows, variable) if is_there else np.full(rows.n_rows, -1)
             codes[name] = coded.astype(np.int64)

@@ -186,7 +186,7 @@ class LinearPart:
         return Gaussians(
             done.log,
             dict(zip(self.names, believed, strict=True)),
-            dict(zip(self.names, np.sqrt(spread), strict=True)),
+            dict(zip(self.names, np.sqrt(spread, out=spread), strict=True)),
             sums,
         )
 
