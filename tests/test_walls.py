@@ -52,6 +52,7 @@ SEEN = (
     "dynamic/panel.py",
     "dynamic/var_matrices.py",
     "fusion/fusion_record.py",
+    "fusion/source_clusters.py",
     "graph/admg.py",
     "graph/arc_comparison.py",
     "graph/cpdag.py",

@@ -200,6 +200,9 @@ THINGS = {
     "HiddenStates": lambda: cs.latent_classes(
         discrete().pooled(), [1, 2], choice=cs.EM(restarts=0)
     ),
+    "Clusters": lambda: cs.fusion.clusters(
+        cs.read({ODD: {"x": list("abab") * 5}, "b": {"x": list("aaab") * 5}})
+    ),
     "Influence": influence,
     "PooledAnswer": lambda: cs.fusion.pool_answers(
         [np.array([1.0, 2.0]), np.array([1.5, 2.5])], [np.ones(2)] * 2

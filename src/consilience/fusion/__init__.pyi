@@ -18,6 +18,10 @@ from consilience.fusion.pools import (
     LinearPool as LinearPool,
     LogarithmicPool as LogarithmicPool,
 )
+from consilience.fusion.source_clusters import (
+    Clusters as Clusters,
+    clusters as clusters,
+)
 from consilience.fusion.source_weights import (
     EqualWeights as EqualWeights,
     HeldOutWeights as HeldOutWeights,

@@ -45,6 +45,7 @@ from consilience.dynamic.most_probable_paths import Path
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.var_matrices import VAR
 from consilience.fusion.fusion_record import Fusion
+from consilience.fusion.source_clusters import Clusters
 from consilience.graph.admg import ADMG
 from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
@@ -70,6 +71,7 @@ from consilience.show import (
     notebook_records as records,
 )
 from consilience.show.belief import density_curve
+from consilience.show.clusters import clusters_html
 from consilience.show.html import (
     N_LINES,
     Cell,
@@ -309,6 +311,7 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Imputation: records.imputation,
     GapAssessment: records.gaps,
     HiddenStates: records.hidden_states,
+    Clusters: clusters_html,
     Influence: drawn_influence,
     PooledAnswer: records.pooled,
     Explanation: records.explanation,

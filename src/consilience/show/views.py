@@ -42,6 +42,7 @@ from consilience.dynamic.influence_in_time import InfluenceInTime
 from consilience.dynamic.panel import Panel
 from consilience.errors import InputError
 from consilience.fusion.fusion_record import Fusion
+from consilience.fusion.source_clusters import Clusters
 from consilience.graph.admg import ADMG
 from consilience.graph.arc_comparison import GraphComparison
 from consilience.graph.cpdag import CPDAG
@@ -88,6 +89,7 @@ from consilience.show.causal_charts import (
 )
 from consilience.show.chains import plot_chains
 from consilience.show.classes import plot_classes, plot_hidden_states
+from consilience.show.clusters import plot_cluster_scores, plot_clusters
 from consilience.show.convergence import plot_convergence
 from consilience.show.dynamic import (
     plot_beliefs,
@@ -266,6 +268,7 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     ArcStrengths: {"strengths": plot_strengths_of_arcs},
     HiddenStates: {"states": plot_hidden_states},
     Influence: {"graph": plot_influence},
+    Clusters: {"sources": plot_clusters, "scores": plot_cluster_scores},
     Fusion: {"sources": plot_fusion, "votes": plot_votes, "thresholds": plot_thresholds},
     Evaluation: {"calibration": plot_calibration},
     CrossEvaluation: {

@@ -1,0 +1,66 @@
+"""Clusters of sources: which have the same network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import consilience as cs
+from consilience.errors import DataError
+
+
+def sources(rng, flips, n_rows=150):
+    """Sources of x -> y -> z; where a source is flipped, y is rather the opposite of x."""
+    frames = {}
+    for k, is_flipped in enumerate(flips):
+        x = rng.integers(0, 2, n_rows)
+        y = np.where(rng.random(n_rows) < 0.8, x ^ is_flipped, 1 - (x ^ is_flipped))
+        z = np.where(rng.random(n_rows) < 0.8, y, 1 - y)
+        named = zip("xyz", (x, y, z), strict=True)
+        frames[f"s{k}"] = {name: np.array(["a", "b"])[codes] for name, codes in named}
+    return cs.read(frames)
+
+
+def test_sources_of_two_networks_are_told_apart():
+    table = sources(np.random.default_rng(0), [0, 1, 0, 1, 1])
+    found = cs.fusion.clusters(table)
+    assert found.members == (("s1", "s3", "s4"), ("s0", "s2"))
+    assert found.labels == {"s1": 0, "s3": 0, "s4": 0, "s0": 1, "s2": 1}
+    assert max(found.scores, key=found.scores.get) == 2
+    assert min(found.margins.values()) > 5
+    assert cs.CPDAG.of(found.graph_of("s2")) == cs.CPDAG.of(cs.DAG.parse("[x][y|x][z|y]"))
+    assert "2 clusters of 5 sources, by BDeu" in repr(found)
+
+
+def test_sources_that_are_alike_are_one_cluster():
+    found = cs.fusion.clusters(sources(np.random.default_rng(1), [0] * 4))
+    assert found.members == (("s0", "s1", "s2", "s3"),)
+
+
+def test_the_score_is_the_sum_of_those_of_the_clusters():
+    table = sources(np.random.default_rng(2), [0, 1, 1])
+    found = cs.fusion.clusters(table, cs.BDeu(ess=2), most=2)
+    total = sum(
+        cs.score(graph, found.rows_of(table, k), cs.BDeu(ess=2))
+        for k, graph in enumerate(found.graphs)
+    )
+    assert found.scores[len(found.members)] == pytest.approx(total)
+    assert set(found.scores) == {1, 2}
+
+
+def test_the_order_of_the_sources_does_not_matter():
+    table = sources(np.random.default_rng(3), [1, 0, 1, 0])
+    parts = {s: table.take(table.source_codes == k) for k, s in enumerate(table.sources)}
+    frames = {s: part.to_frame()[["x", "y", "z"]] for s, part in reversed(parts.items())}
+    again = cs.fusion.clusters(cs.read(frames))
+    assert {frozenset(m) for m in again.members} == {
+        frozenset(m) for m in cs.fusion.clusters(table).members
+    }
+
+
+def test_gaps_and_single_sources_are_refused_by_name():
+    with pytest.raises(DataError, match="no sources"):
+        cs.fusion.clusters(cs.read({"x": list("abab")}))
+    rows = {"x": ["a", "b", None, "a"], "y": list("abab"), "s": list("ppqq")}
+    with pytest.raises(DataError, match="column 'x' has 1 missing"):
+        cs.fusion.clusters(cs.read(rows, source="s"))
