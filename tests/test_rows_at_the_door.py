@@ -141,6 +141,10 @@ OTHERS: dict[str, tuple[Verb, dict[str, list]]] = {
         lambda rows: cs.moments(rows, ["x"]).mean.tolist(),
         {"x": [0.5, 1.5, 2.0], "y": ["a", "b", "b"]},
     ),
+    "partial_correlations": (
+        lambda rows: str(cs.partial_correlations(rows)),
+        {"x": [0.5, 1.5, 2.0, 4.0], "y": [1.5, 1.0, 3.0, 3.5]},
+    ),
     "Relabeling.relabel": (
         lambda rows: shifted().relabel(rows)["ill"].tolist(),
         BY_PLACE,
@@ -148,7 +152,7 @@ OTHERS: dict[str, tuple[Verb, dict[str, list]]] = {
 }
 
 TABLES_ONLY = {
-    *("multinets", "by_source", "usual_test", "tree_notes"),
+    *("multinets", "clusters", "Clusters.rows_of", "by_source", "usual_test", "tree_notes"),
     *("write_csv", "write_rows"),
 }
 """Functions that are tried elsewhere, or that take a table as it is."""

@@ -12,7 +12,7 @@ from inference_oracles import networks
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError, InputError, MemoryLimitError
-from consilience.inference.junction import compiled
+from consilience.inference.junction import JunctionTree, compiled
 from consilience.inference.queries import marginals
 
 
@@ -91,7 +91,7 @@ def test_the_cost_of_all_marginals_is_what_the_limit_is_compared_with():
     assert net.cost(given={"x3": "0"}).bytes == needed
     marginals(net, by=cs.inference.Exact(memory_limit=needed))
     with pytest.raises(MemoryLimitError) as caught:
-        marginals(net, by=cs.inference.Exact(memory_limit=needed - 1))
+        JunctionTree.of(net, memory_limit=needed - 1)
     assert caught.value.culprits["needed"] == needed
 
 

@@ -201,7 +201,7 @@ def test_the_cost_is_known_and_bounded_before_anything_is_allocated():
     assert cost.largest_table >= 2**6
     assert cost.bytes == 8 * cost.total_cells
     assert set(cost.cliques[0]) <= set(names)
-    with pytest.raises(MemoryLimitError, match=r"largest clique has .* cells: 'x.*net\.sample"):
+    with pytest.raises(MemoryLimitError, match=r"largest clique has .* cells: 'x.*inference\.Best"):
         query(net, "x39", by=Exact(memory_limit=100))
     with pytest.raises(MemoryLimitError):
         JunctionTree.of(net, memory_limit=100)

@@ -30,9 +30,8 @@ PHRASES: Final = {
         "Name the column of the sources with --source."
     ),
     "Read it with source=..., or give a dict": "Name their column with --source, or give a file",
-    "(net.sample), or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": (
-        "(consilience sample)"
-    ),
+    "estimate the answer (by=cs.inference.Best()), or raise memory_limit (of a query: "
+    "by=cs.inference.Exact(memory_limit=...))": "or draw rows and count (consilience sample)",
     ", or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": "",
     ", or raise memory_limit": "",
     " Raise memory_limit, or use": " Use",

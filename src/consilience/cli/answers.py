@@ -16,7 +16,7 @@ from consilience.cli.given import given_of, given_option
 from consilience.cli.outputs import check_inputs
 from consilience.cli.quoting import name_and_rest
 from consilience.cli.sequences import static_model
-from consilience.cli.terminal import echo
+from consilience.cli.terminal import echo, on_one_line
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -320,7 +320,7 @@ def _tell(
 
 def _print(title: str, columns: Mapping[str, Any], notes: Any) -> None:
     console = screen()
-    console.print(title, markup=False, soft_wrap=True)
+    console.print(on_one_line(title), markup=False, soft_wrap=True)
     told = {n: c for n, c in columns.items() if any(one is not None for one in c)}
     lines = zip(*told.values(), strict=True)
     n_left = _n_left(told)

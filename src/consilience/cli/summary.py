@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from consilience.cli.common import grid_of, listed, print_facts, print_notes, screen
+from consilience.cli.terminal import on_one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,7 +110,7 @@ def _print_differences(console: Console, net: cs.Network) -> None:
     columns = found.columns
     cells = zip(*columns.values(), strict=True)
     rows = [[cell if isinstance(cell, str) else _number(cell) for cell in row] for row in cells]
-    console.print(f"\n{found.title}:", markup=False)
+    console.print(f"\n{on_one_line(found.title)}:", markup=False)
     console.print(grid_of(tuple(columns), rows))
 
 

@@ -30,7 +30,6 @@ from consilience.data.distinct import rows_alike
 from consilience.data.door import Rows, as_rows_of
 from consilience.data.table import Table
 from consilience.errors import DataError, ImpossibleEvidenceError, MemoryLimitError
-from consilience.inference.approximate_answers import approximate_log_evidence, plain_belief
 from consilience.inference.beliefs import belief, log_evidence
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.estimate_ways import Best, Way, is_estimate
@@ -86,6 +85,8 @@ def posteriors(net: Network, table: Rows, target: str, *, by: Way | None = None)
         except MemoryLimitError:
             return posteriors(net, table, target, by=by.estimate)
     if is_estimate(by):
+        from consilience.inference.approximate_answers import plain_belief  # most are exact
+
         for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
             answer[rows] = plain_belief(net, target, evidence, by)
         return answer
@@ -118,6 +119,8 @@ def log_likelihood(net: Network, table: Rows, *, by: Way | None = None) -> Float
         except MemoryLimitError:
             return log_likelihood(net, table, by=by.estimate)
     if is_estimate(by):
+        from consilience.inference.approximate_answers import approximate_log_evidence
+
         found = np.zeros(table.n_rows)
         for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
             found[rows] = approximate_log_evidence(net, evidence, by)

@@ -13,12 +13,6 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.data.row import known_values
 from consilience.errors import InputError, MemoryLimitError
-from consilience.inference.approximate_answers import (
-    approximate_belief,
-    approximate_log_evidence,
-    approximate_marginals,
-    approximate_probability,
-)
 from consilience.inference.beliefs import all_marginals, belief, log_evidence
 from consilience.inference.conflict import refuse_impossible
 from consilience.inference.cutting import cost_shape
@@ -99,6 +93,8 @@ def query(
         return _best(by, lambda way: query(net, names, given, by=way))
     if is_estimate(by):
         net, given = conditioned(net, given, MEMORY_LIMIT, "query")
+        from consilience.inference.approximate_answers import approximate_belief  # most are exact
+
         return approximate_belief(net, asked, evidence_of(net.variables, given), by)
     way = exact_of(by)
     rest, events = split_given(given, net.variables)
@@ -123,6 +119,10 @@ def marginals(
         return _best(by, lambda way: marginals(net, given, by=way))
     if is_estimate(by):
         more, known = conditioned(net, given, MEMORY_LIMIT, "marginals")
+        from consilience.inference.approximate_answers import (
+            approximate_marginals,
+        )  # most are exact
+
         each = approximate_marginals(more, evidence_of(more.variables, known), by)
         return {name: one for name, one in each.items() if name in net.variables}
     way = exact_of(by)
@@ -160,6 +160,10 @@ def log_probability(
     if evidence.soft:
         raise InputError("soft evidence has no probability; give states, sets or likelihoods.")
     if is_estimate(by):
+        from consilience.inference.approximate_answers import (
+            approximate_log_evidence,
+        )  # most are exact
+
         return approximate_log_evidence(net, evidence, by)
     return log_evidence(net, evidence, exact_of(by))
 
@@ -194,6 +198,10 @@ def probability(
     evidence = evidence_of(net.variables, given)
     if is_estimate(by):
         found = evidence_of(net.variables, states)
+        from consilience.inference.approximate_answers import (
+            approximate_probability,
+        )  # most are exact
+
         return approximate_probability(net, found, intervals, evidence, way=by)
     way = exact_of(by)
     has_points = any(not local.sd.all() for local in net.regressions.values())

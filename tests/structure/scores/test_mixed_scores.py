@@ -65,9 +65,8 @@ def test_the_likelihood_is_that_of_a_regression_for_each_state(n_rows):
         assert found[node] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("n_rows", [120, 25])
-def test_the_likelihood_is_that_of_the_fitted_network(n_rows):
-    table = cs.read(rows_of(n_rows, seed=3), states={"h": ["0", "1", "2"]})
+def test_where_every_state_has_rows_the_likelihood_is_that_of_the_fitted_network():
+    table = cs.read(rows_of(120, seed=3), states={"h": ["0", "1", "2"]})
     net = cs.fit(GRAPH, table, cs.MLE())
     found = cs.score(GRAPH, table, cs.scores.LogLikelihood())
     assert found == pytest.approx(net.log_likelihood(table).sum(), rel=1e-10)

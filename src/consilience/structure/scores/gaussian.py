@@ -11,10 +11,11 @@ still the same for equivalent graphs: what the denominator adds depends on the n
 alone, and a covered arc that is turned only exchanges two of these numbers.
 
 A state that cannot have a variance of its own, because it has no more rows than coefficients or
-because its rows lie exactly on a line, is judged by the regression over all states together. If
-that one has too few rows the family has minus infinity, and if all rows lie on a line plus
-infinity: the likelihood has no bound. Rows lie on a line if they do so up to the rounding of the
-values to 16 digits.
+because its rows lie exactly on a line, is judged by the regression over all states together; a fit
+ties such a state to the others instead (``parameters/few_rows.py``). If the regression over all
+has too few rows the family has minus infinity, and if all rows lie on a line plus infinity: the
+likelihood has no bound. Rows lie on a line if they do so up to the rounding of the values to 16
+digits.
 """
 
 from __future__ import annotations
