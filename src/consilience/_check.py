@@ -31,6 +31,7 @@ __all__ = [
     "names",
     "non_negative",
     "positive",
+    "share",
     "unknown",
     "whole",
     "within",
@@ -60,6 +61,15 @@ def non_negative(owner: str, **values: float) -> None:
         if not (_is_number(value) and math.isfinite(value) and value >= 0):
             raise InputError(
                 f"{owner}: {name} must be zero or more, got {value!r}.", parameter=name
+            )
+
+
+def share(owner: str, **values: float) -> None:
+    """Refuse a parameter that is not a number between 0 and 1, both left out."""
+    for name, value in values.items():
+        if not (_is_number(value) and 0 < value < 1):
+            raise InputError(
+                f"{owner}: {name} must lie between 0 and 1, got {value!r}.", parameter=name
             )
 
 

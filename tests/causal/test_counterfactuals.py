@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import consilience as cs
 from consilience.causal.couplings import GumbelMax, IndependentNoise, Monotone
-from consilience.errors import InputError, ModelError
+from consilience.errors import ConsilienceError, ImpossibleEvidenceError, InputError, ModelError
 
 MECHANISMS = (GumbelMax(), Monotone(), IndependentNoise())
 
@@ -307,3 +307,91 @@ def test_an_experiment_that_contradicts_the_rows_is_refused():
             table=example().sample(200, seed=1),
             experiment={"1": 0.01, "0": 0.99},
         )
+
+
+def test_a_row_that_cannot_occur_is_refused_without_a_mechanism_too():
+    a, y = cs.Variable("a", ("0", "1")), cs.Variable("y", ("0", "1"))
+    of_y = cs.Categorical(y, (a,), [[0.5, 0.5], [1.0, 0.0]])
+    net = cs.Network.of([cs.Categorical(a, (), [0.5, 0.5]), of_y])
+    with pytest.raises(ImpossibleEvidenceError, match="zero"):
+        cs.causal.counterfactual(net, "y", do={"a": "0"}, given={"a": "1", "y": "1"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"y": ["y", "m"]}, "y must be one node"),
+        ({"do": "a"}, "mapping of node to state"),
+        ({"y": "t", "do": {"a": "9"}}, "'a' has no state '9'"),
+        ({"net": cs.DAG([("a", "y")])}, "net must be a Network, got a DAG"),
+        ({"mechanism": "gumbel"}, "mechanism must be"),
+        ({"mechanism": GumbelMax}, "mechanism must be"),
+    ],
+)
+def test_wrong_counterfactual_questions_are_refused(asked, message):
+    row = {"a": "1", "t": "0", "m": "low", "y": "no"}
+    whole = {"net": example(), "y": "y", "do": {"a": "0"}, "given": row, **asked}
+    with pytest.raises(ConsilienceError, match=message):
+        cs.causal.counterfactual(whole.pop("net"), whole.pop("y"), **whole)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"cause": "a"}, "cause must map one variable to a state"),
+        ({"cause": {"a": "1", "t": "0"}}, "cause must map one variable to a state"),
+        ({"against": {"a": "1"}}, "two states of one variable"),
+        ({"effect": {"a": "1"}}, "two states of one variable"),
+        ({"cause": {"a": "5"}}, "'a' has no state '5'"),
+    ],
+)
+def test_wrong_questions_about_causes_are_refused(asked, message):
+    whole = {"cause": {"a": "1"}, "against": {"a": "0"}, "effect": {"y": "yes"}, **asked}
+    with pytest.raises(ConsilienceError, match=message):
+        cs.causal.causation(example(), **whole)
+
+
+def causation_by_program(joint, experiment):
+    """Ends of necessity, sufficiency and both, by a program over x, y and the two outcomes."""
+    cells = list(product(range(3), range(2), range(2)))  # x, y under 0, y under 1
+    seen = [[(x == i) * (x == 2 or (u, v)[x] == j) * 1.0 for x, u, v in cells] for i, j in ROWS]
+    under = [[(u, v)[side] * 1.0 for _, u, v in cells] for side in (0, 1)]
+    equal, ends = [*seen, *under], [*(joint[i, j] for i, j in ROWS), *experiment]
+    equal.append([(x == 2) * 1.0 for x, _, _ in cells])
+    ends.append(joint[2].sum())
+    goals = {
+        "necessity": ([(x, u, v) == (1, 0, 1) for x, u, v in cells], joint[1, 1]),
+        "sufficiency": ([(x, u, v) == (0, 0, 1) for x, u, v in cells], joint[0, 0]),
+        "both": ([(u, v) == (0, 1) for _, u, v in cells], 1.0),
+    }
+    return {
+        name: tuple(
+            sign * linprog(sign * np.array(goal, float), A_eq=equal, b_eq=ends).fun / whole
+            for sign in (1, -1)
+        )
+        for name, (goal, whole) in goals.items()
+    }
+
+
+ROWS = [(i, j) for i in (0, 1) for j in (0, 1)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_third_state_of_a_confounded_cause_is_part_of_the_population(seed):
+    rng = np.random.default_rng(seed)
+    cells = rng.dirichlet(np.full(12, 0.7)).reshape(3, 2, 2)  # x, y under 0, y under 1
+    joint = np.zeros((3, 2))
+    for x, u, v in product(range(3), range(2), range(2)):
+        joint[x, (u, v, 0)[x]] += cells[x, u, v]
+    points = cells.sum(axis=(0, 2))[1], cells.sum(axis=(0, 1))[1]
+    table = cs.read({"x": list("001122"), "y": list("01" * 3), "n": joint.ravel()}, weight="n")
+    found = cs.causal.causation(
+        None,
+        cause={"x": "1"},
+        against={"x": "0"},
+        effect={"y": "1"},
+        table=table,
+        experiment=dict(zip("01", points, strict=True)),
+    )
+    for name, ends in causation_by_program(joint, points).items():
+        assert getattr(found, name) == pytest.approx(ends, abs=1e-8), name

@@ -157,3 +157,37 @@ def test_errors_name_the_culprit():
         cs.causal.effect(net, "W", do={"S": "yes"}, against={"R": "no"}, state="yes")
     with pytest.raises(InputError, match="a graph needs rows"):
         cs.causal.effect(net.dag, "W", do={"S": "yes"}, state="yes")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"do": {"y": "yes"}}, "'y' is in do= and is also"),
+        ({"given": {"x": "yes"}}, "'x' is in given= and is also"),
+        ({"given": {"y": "yes"}}, "'y' is in given= and is also"),
+    ],
+)
+def test_each_variable_of_an_effect_has_one_place(asked, message):
+    x, y = (cs.Variable(name, ("no", "yes")) for name in "xy")
+    of_y = cs.Categorical(y, (x,), [[0.9, 0.1], [0.4, 0.6]])
+    net = cs.Network.of([cs.Categorical(x, (), [0.5, 0.5]), of_y])
+    with pytest.raises(cs.ConsilienceError, match=message):
+        cs.causal.effect(net, "y", **{"do": {"x": "yes"}, "state": "yes", **asked})
+    with pytest.raises(cs.ConsilienceError, match="intervention_targets: name the state of 'y'"):
+        cs.causal.intervention_targets(net, "y")
+    with pytest.raises(cs.ConsilienceError, match="path_effects: name the state of 'y'"):
+        cs.causal.path_effects(net, "y", do={"x": "yes"}, against={"x": "no"})
+
+
+def test_bounds_of_an_effect_that_cannot_be_moved_are_refused_by_name():
+    graph = cs.DAG([("x", "y"), ("site", "y")])
+    moved = cs.causal.identify(graph, "y", do="x", source="site", to="b", experiments={"a": ["x"]})
+    rows = cs.read({"site": list("aabb"), "x": list("0101"), "y": list("0110")}, source="site")
+    with pytest.raises(cs.ConsilienceError, match="y differs between the sources"):
+        moved.bounds(rows, {"x": "1"})
+
+
+def test_a_network_has_to_be_asked_for_its_graph():
+    net = cs.Network.of([cs.Categorical(cs.Variable("x", ("0", "1")), (), [0.5, 0.5])])
+    with pytest.raises(cs.ConsilienceError, match="dag must be a DAG, got a Network"):
+        cs.causal.ADMG.of(net)

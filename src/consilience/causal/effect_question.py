@@ -16,7 +16,7 @@ from consilience.data.variable import Variable
 from consilience.errors import InputError
 from consilience.inference.evidence import Soft
 
-__all__ = ["Question", "hard_sides", "set_text"]
+__all__ = ["Question", "check_state", "hard_sides", "set_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,16 @@ class Question:
                 f"{_check.listed(self.do)} and {_check.listed(self.against)}.",
                 parameter="against",
             )
-        if not 0 < self.level < 1:
-            raise InputError(
-                f"effect: level must lie between 0 and 1, got {self.level!r}.", parameter="level"
-            )
+        seen = set(self.given) if isinstance(self.given, Mapping) else set()
+        places = {"do": set(self.do), "given": seen}
+        for name, others in (("do", {self.y}), ("given", {self.y, *self.do})):
+            if twice := places[name] & others:
+                raise InputError(
+                    f"effect: {min(twice)!r} is in {name}= and is also set or asked for; each "
+                    "variable has one place.",
+                    parameter=name,
+                )
+        _check.share("effect", level=self.level)
         _check.whole("effect", at_least=1, draws=self.draws)
 
     def sides(self) -> list[Mapping[str, Any]]:
@@ -56,19 +62,7 @@ class Question:
 
     def check_state(self, variable: Variable) -> None:
         """Refuse a question without the state of a discrete y, or with that of a continuous one."""
-        if variable.is_continuous and self.state is not None:
-            raise InputError(
-                f"effect: {self.y!r} is continuous and is judged by its mean; leave state out.",
-                parameter="state",
-            )
-        if not variable.is_continuous:
-            if self.state is None:
-                raise InputError(
-                    f"effect: name the state of {self.y!r} in state=. States: "
-                    f"{_check.listed(variable.discrete_states)}.",
-                    parameter="state",
-                )
-            variable.code(self.state)
+        check_state("effect", variable, self.state)
 
     def text(self) -> str:
         """The question in words of probability."""
@@ -86,6 +80,24 @@ class Question:
         return replace(self, given={**self.given, **extra})
 
 
+def check_state(owner: str, variable: Variable, state: Any, *, parameter: str = "state") -> None:
+    """Refuse a discrete variable without one of its states, and a continuous one with a state."""
+    if variable.is_continuous and state is not None:
+        raise InputError(
+            f"{owner}: {variable.name!r} is continuous and is judged by its mean; leave "
+            f"{parameter} out.",
+            parameter=parameter,
+        )
+    if not variable.is_continuous:
+        if state is None:
+            raise InputError(
+                f"{owner}: name the state of {variable.name!r} in {parameter}=. States: "
+                f"{_check.listed(variable.discrete_states)}.",
+                parameter=parameter,
+            )
+        variable.code(state)
+
+
 def set_text(name: str, state: Any) -> str:
     """A variable and what it is set to: ``x=yes``, or ``x~(no 0.3, yes 0.7)``."""
     if not isinstance(state, Soft):
@@ -101,6 +113,8 @@ def hard_sides(side: Mapping[str, Any]) -> Iterator[tuple[float, dict[str, Any]]
     >>> list(hard_sides({"x": Soft({"no": 1, "yes": 3}), "z": "b"}))
     [(0.25, {'x': 'no', 'z': 'b'}), (0.75, {'x': 'yes', 'z': 'b'})]
     """
+    if not isinstance(side, Mapping):
+        raise InputError(f"do must map variables to states, got {side!r}.", parameter="do")
     choices = [_shares(state) for state in side.values()]
     for chosen in product(*choices):
         share = 1.0

@@ -33,7 +33,7 @@ from consilience.causal.effect_draws import (
     interval_of,
     level_of,
 )
-from consilience.causal.effect_question import Question
+from consilience.causal.effect_question import Question, check_state
 from consilience.causal.estimand import Estimand, identify
 from consilience.causal.family_tables import FamilyTables
 from consilience.causal.response import bounds_of
@@ -206,6 +206,8 @@ def intervention_targets(
     For each variable the largest difference between two of its states; the effect's question says
     which.
     """
+    _check.known("node", [y], net.variables)
+    check_state("intervention_targets", net.variables[y], state)
     found = {}
     for name, variable in net.variables.items():
         if name in (y, net.source) or variable.is_continuous:

@@ -17,6 +17,11 @@ If y never falls when x is given (monotonicity), the lower ends are the values. 
 each :math:`P(y_x)` may lie anywhere between :math:`P(x, y)` and :math:`1 - P(x, \bar y)`, or at
 what the graph identifies.
 
+A cause may have a third state, of share r. Where the graph has no common cause of x and y, those
+rows are left aside. Otherwise they are part of the population that the experiments are about: then
+:math:`P(y)` above is :math:`P(x, y) + P(x', y)`, and r is added where :math:`P(y)` is subtracted
+and to the last two upper ends of PNS.
+
 References
 ----------
 J. Tian, J. Pearl (2000). Probabilities of causation: bounds and identification. Annals of
@@ -100,7 +105,7 @@ def causation(
     effect
         The outcome: ``{"y": "yes"}``.
     table
-        Rows as they were seen. Only those with one of the two states of the cause count.
+        Rows as they were seen. Those with a third state of the cause are part of the population.
     experiment
         P(y) when x is set, by state of the cause. Without it the model's do() answers, or, where
         the graph does not identify it, nothing beyond what was seen.
@@ -113,15 +118,31 @@ def causation(
     ...           table=rows).both
     (0.0, 0.25)
     """
-    [(x, yes)], [(x_again, no)], [(y, state)] = cause.items(), against.items(), effect.items()
-    if x != x_again:
-        raise InputError("cause and against must name the same variable.", parameter="against")
+    (x, yes), (x_again, no), (y, state) = (
+        _one(name, states)
+        for name, states in (("cause", cause), ("against", against), ("effect", effect))
+    )
+    if x != x_again or str(yes) == str(no) or x == y:
+        raise InputError(
+            "causation: cause and against are two states of one variable, effect is a state of "
+            f"another, got {x}={yes}, {x_again}={no} and {y}={state}.",
+            parameter="against",
+        )
     table = None if table is None else held_rows(table)
     seen = _seen(model, table, x, (yes, no), y=y, state=state)
     ends = _experiments(
         model, table, x, (yes, no), y=y, state=state, experiment=experiment, seen=seen
     )
     return _bounds(seen, ends, _assumed(model, experiment, (x, y)))
+
+
+def _one(name: str, states: Mapping[str, Any]) -> tuple[str, Any]:
+    """The one variable and its state."""
+    if not isinstance(states, Mapping) or len(states) != 1:
+        raise InputError(
+            f"causation: {name} must map one variable to a state, got {states!r}.", parameter=name
+        )
+    return next(iter(states.items()))
 
 
 def _assumed(model: Any, experiment: Any, names: tuple[str, str]) -> tuple[str, ...]:
@@ -135,7 +156,7 @@ def _assumed(model: Any, experiment: Any, names: tuple[str, str]) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """P(x, y), P(x, not y), P(x', y), P(x', not y)."""
+    """P(x, y), P(x, not y), P(x', y), P(x', not y); the rest has a third state of the cause."""
 
     xy: float
     xn: float
@@ -144,8 +165,13 @@ class _Seen:
 
     @property
     def y(self) -> float:
-        """P(y)."""
+        """P(y) of those with one of the two states."""
         return self.xy + self.oy
+
+    @property
+    def rest(self) -> float:
+        """P of a third state."""
+        return max(0.0, 1 - self.xy - self.xn - self.oy - self.on)
 
 
 def _seen(
@@ -156,6 +182,13 @@ def _seen(
         joint = counts.to_dense().values[0]
         parent, child = counts.given[0], counts.child
     elif isinstance(model, Network):
+        for name in (x, y):
+            _check.known("node", [name], model.variables)
+            if model.variables[name].is_continuous:
+                raise ModelError(
+                    f"causation: {name!r} is continuous; a cause and its outcome are discrete.",
+                    variable=name,
+                )
         found = model.query([x, y])
         joint, (parent, child) = found.values, found.variables
     else:
@@ -163,10 +196,20 @@ def _seen(
     rows = joint[[parent.code(one) for one in causes]]
     if rows.sum() <= 0:
         raise ModelError(f"{x!r} is never {causes[0]!r} or {causes[1]!r}.", variable=x)
-    rows = rows / rows.sum()
+    rows = rows / (rows.sum() if _is_unconfounded(model, x, y) else joint.sum())
     hit = rows[:, child.code(state)]
     miss = rows.sum(axis=1) - hit
     return _Seen(float(hit[0]), float(miss[0]), float(hit[1]), float(miss[1]))
+
+
+def _is_unconfounded(model: Any, x: str, y: str) -> bool:
+    """Whether the graph says that what y would be has nothing to do with what x was."""
+    if model is None:
+        return False
+    graph = graph_of(model.dag if isinstance(model, Network) else model)
+    _check.known("node", [x, y], graph.nodes)
+    kept = [arc for arc in graph.arcs if arc[0] != x]
+    return ADMG(kept, graph.latent, graph.nodes).is_separated(x, y)
 
 
 def _experiments(
@@ -217,8 +260,8 @@ def _bounds(seen: _Seen, ends: tuple[Ends, Ends], notes: tuple[str, ...]) -> Cau
     corners = [(a, b) for a in ends[0] for b in ends[1]]
     both = [_both(seen, a, b) for a, b in corners]
     necessity = [_share(seen.y - b, 1 - b - seen.on, seen.xy) for _, b in corners]
-    sufficiency = [_share(a - seen.y, a - seen.xy, seen.on) for a, _ in corners]
-    is_known = len({*corners}) == 1
+    sufficiency = [_share(a - seen.y - seen.rest, a - seen.xy, seen.on) for a, _ in corners]
+    is_known = len({*corners}) == 1 and seen.rest <= ROUNDING
     points = None
     if is_known and both[0][0] >= ends[0][0] - ends[1][0] - 1e-12 and ends[0][0] >= ends[1][0]:
         points = {
@@ -230,8 +273,9 @@ def _bounds(seen: _Seen, ends: tuple[Ends, Ends], notes: tuple[str, ...]) -> Cau
 
 
 def _both(seen: _Seen, a: float, b: float) -> Ends:
-    low = max(0.0, a - b, seen.y - b, a - seen.y)
-    high = min(a, 1 - b, seen.xy + seen.on, a - b + seen.xn + seen.oy)
+    rest = seen.rest
+    low = max(0.0, a - b, seen.y - b, a - seen.y - rest)
+    high = min(a, 1 - b, seen.xy + seen.on + rest, a - b + seen.xn + seen.oy + rest)
     return low, max(low, high)
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from consilience import _check
 from consilience.causal.assumed import IN_NETWORK, INDEPENDENT
-from consilience.causal.effect_question import set_text
+from consilience.causal.effect_question import check_state, set_text
 from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc, unique_pairs
@@ -96,6 +96,7 @@ def path_effects(
     _check.known("node", [y, a], net.variables)
     if a == y:
         raise InputError("path_effects: the variable that is set is not y.", parameter="do")
+    check_state("path_effects", net.variables[y], state)
     arcs = unique_pairs(along)
     for arc in arcs:
         if arc not in net.dag.arcs:

@@ -129,6 +129,8 @@ def bounds_of(
         ]
         value = points[0].values - sum(point.values for point in points[1:])
         return Bounds(points[0].variables[0], value, value, is_sharp=True, assumptions=told)
+    if asked.differs:
+        asked.known_expression()
     question = _Question.of(asked, data, given, estimator, memory_limit=memory_limit)
     states = [
         (sign * share, asked.checked_states(hard, given))

@@ -78,6 +78,7 @@ def twin(
     >>> round(both.query("y*", given={"x": "1", "y": "1"})["1"], 6)
     0.166667
     """
+    check_network("twin", net)
     for name in net.variables:
         if f"{name}{STAR}" in net.variables:
             raise ModelError(
@@ -97,6 +98,16 @@ def twin(
         else:
             local.append(_copy(net[name], other, mechanism, memory_limit))
     return Network.of(local, source=net.source, record=net.record)
+
+
+def check_network(owner: str, net: Network) -> None:
+    """Refuse what is not a network."""
+    if not isinstance(net, Network):
+        raise InputError(
+            f"{owner}: net must be a Network, got a {type(net).__name__}; cs.fit(graph, table) "
+            "makes one of a graph.",
+            parameter="net",
+        )
 
 
 def copied_nodes(net: Network, do: Mapping[str, Any]) -> frozenset[str]:
@@ -133,6 +144,12 @@ def _named(mechanism: Mechanism | None, child: Variable) -> Mechanism:
             "mechanism=cs.causal.GumbelMax(), cs.causal.Monotone() or "
             "cs.causal.IndependentNoise().",
             variable=child.name,
+        )
+    if isinstance(mechanism, type) or not hasattr(mechanism, "couple"):
+        raise InputError(
+            "mechanism must be cs.causal.GumbelMax(), cs.causal.Monotone() or "
+            f"cs.causal.IndependentNoise(), got {mechanism!r}.",
+            parameter="mechanism",
         )
     if mechanism.needs_order and child.n_states > 2 and not child.ordered:
         raise InputError(

@@ -34,13 +34,13 @@ from consilience.causal.couplings import Mechanism
 from consilience.causal.effect_question import hard_sides, set_text
 from consilience.causal.kept_residuals import kept_residuals
 from consilience.causal.response import Bounds
-from consilience.causal.twins import STAR, copied_nodes, starred, twin
+from consilience.causal.twins import STAR, check_network, copied_nodes, starred, twin
 from consilience.data.door import Rows, as_rows_of
 from consilience.data.row import known_values
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical
-from consilience.errors import ModelError
+from consilience.errors import InputError, ModelError
 from consilience.inference.evidence import Likelihood, Soft
 from consilience.inference.intervention import intervene
 from consilience.network.factor import Factor
@@ -108,8 +108,8 @@ def counterfactual(
         one, the belief is given only where no mechanism is needed. Bounds over all are given
         always.
     """
+    _check_asked(net, y, do)
     given = known_values(given, net.variables)
-    _check.known("node", [y, *do], net.variables)
     copied = copied_nodes(net, do)
     changed = _changed(net, y, copied, do, given=given)
     question = _text(y, do, given)
@@ -150,7 +150,7 @@ def counterfactuals(
     """For each row the distribution that y would have had: shape (rows, states); mean and sd of a
     continuous y. Nodes that the rows have no column of are hidden.
     """
-    _check.known("node", [y, *do], net.variables)
+    _check_asked(net, y, do)
     table = as_rows_of(net.variables, net.source, table)
     if y not in copied_nodes(net, do):
         return net.posteriors(widened(table, net), y)
@@ -163,6 +163,15 @@ def counterfactuals(
         rest = table.take(np.flatnonzero(~is_known))
         answers[~is_known] = _by_twin(net, rest, y, do, mechanism=mechanism)
     return answers
+
+
+def _check_asked(net: Network, y: str, do: Mapping[str, Any]) -> None:
+    """Refuse what is not a network, one of its nodes, and states that its nodes have."""
+    check_network("counterfactual", net)
+    if not isinstance(y, str):
+        raise InputError(f"counterfactual: y must be one node, got {y!r}.", parameter="y")
+    _check.known("node", [y], net.variables)
+    intervene(net, do)
 
 
 def _by_twin(
@@ -245,6 +254,7 @@ def _bounds(
     involved = {p for name in changed for p in (*net.dag.parents(name), name)}
     known = {name: state for name, state in given.items() if _is_state(state)}
     missing = [n for n in net.dag.topological_order() if n in involved and n not in known]
+    net.query(y, given=dict(given))  # refuses a row that cannot occur
     weights = net.query(missing, given=dict(given)) if missing else None
     n_completions = prod(net.variables[name].n_states for name in missing)
     if n_completions > MOST_COMPLETIONS:

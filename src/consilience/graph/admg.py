@@ -100,6 +100,8 @@ class ADMG:
         >>> ADMG.of(DAG([("u", "x"), ("u", "y"), ("x", "y")]), hidden=["u"]).latent
         (('x', 'y'),)
         """
+        if not isinstance(dag, DAG):
+            raise GraphError(f"ADMG.of: dag must be a DAG, got a {type(dag).__name__}.")
         unseen = unique_names(hidden)
         _check.known("node", unseen, dag.nodes)
         visible = [node for node in dag.nodes if node not in unseen]
