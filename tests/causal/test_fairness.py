@@ -5,7 +5,7 @@ import pytest
 from test_counterfactuals import example, law_school
 
 import consilience as cs
-from consilience.errors import InputError, ModelError
+from consilience.errors import ConsilienceError, InputError, ModelError
 
 
 def decisions():
@@ -203,3 +203,65 @@ def test_errors_name_the_culprit():
     net, rows = all_rows()
     with pytest.raises(ModelError, match="needs a node of the network that the rows do not record"):
         cs.causal.fair_predictor(net, "y", "a", by=cs.causal.HiddenCauses())(rows)
+
+
+def test_without_a_mechanism_there_are_bounds_alone():
+    net, table = all_rows()
+    asked = {"protected": "a", "target": "y", "positive": "yes", "model": net}
+    report = cs.causal.fairness(net, table, **asked, eps=[0.05, 0.1, 0.2, 0.3])
+    check = report.counterfactual
+    assert check.curve.mean is None
+    assert check.curve.worst is None
+    assert not check.changes
+    assert check.curve.low == pytest.approx((0.85, 0.4, 0.2925, 0.2475))
+    assert check.curve.high == pytest.approx((1.0, 1.0, 0.97, 0.865))
+    assert not check.is_fair
+    assert check.share == pytest.approx(1.0)
+    assert "<polygon" in report.to_html()
+
+
+def test_changes_that_cancel_and_small_eps_left_out_are_changes_still():
+    a, z = cs.Variable("a", ("0", "1")), cs.Variable("z", ("0", "1"))
+    y = cs.Variable("y", ("no", "yes"))
+    net = cs.Network.of(
+        [
+            cs.Categorical(a, (), [0.5, 0.5]),
+            cs.Categorical(z, (a,), [[0.5, 0.5], [0.5, 0.5]]),
+            cs.Categorical(y, (z,), [[0.6, 0.4], [0.4, 0.6]]),
+        ]
+    )
+    rows = cs.read({"a": ["0", "1"], "z": ["0", "1"], "y": ["no", "yes"]})
+    report = cs.causal.fairness(
+        net,
+        rows,
+        protected="a",
+        target="y",
+        positive="yes",
+        model=net,
+        mechanism=cs.causal.IndependentNoise(),
+        eps=[0.5],
+    )
+    assert report.counterfactual.curve.worst == pytest.approx([0.0])
+    assert report.counterfactual.share == 1.0
+    assert not report.counterfactual.is_fair
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"level": 3}, "level must lie between 0 and 1"),
+        ({"threshold": "a"}, "threshold must be a number"),
+        ({"eps": [-1.0]}, "eps must be zero or more"),
+        ({"eps": []}, "eps must be numbers"),
+        ({"model": "m"}, "model must be a Network"),
+        ({"model": cs.DAG([("a", "y")])}, "model must be a Network"),
+        ({"protected": "y"}, "cannot be protected"),
+        ({"positive": None}, "name the state of 'y' in positive="),
+        ({"predictor": ["ja"] * 12}, "'y' has no state 'ja'"),
+    ],
+)
+def test_wrong_audits_are_refused(asked, message):
+    net, rows = all_rows()
+    whole = {"predictor": net, "protected": "a", "target": "y", "positive": "yes", **asked}
+    with pytest.raises(ConsilienceError, match=message):
+        cs.causal.fairness(whole.pop("predictor"), rows, **whole)

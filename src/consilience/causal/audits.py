@@ -21,6 +21,7 @@ from consilience._typing import Floats, Seed
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.causal.assumed import LEARNED
 from consilience.causal.couplings import Mechanism
+from consilience.causal.effect_question import check_state
 from consilience.causal.fair_predictors import only_columns
 from consilience.causal.group_measures import Gaps, Group, Mask, gaps_of, groups_of
 from consilience.causal.worlds import CounterfactualFairness, audit
@@ -129,7 +130,8 @@ def fairness(
         A network, or several, that say what the attribute causes; or a belief over graphs
         (:func:`consilience.average`), of which the most probable ones are used.
     mechanism
-        How discrete features answer in two worlds; see :mod:`consilience.causal.couplings`.
+        How discrete features answer in two worlds; see :mod:`consilience.causal.couplings`. Without
+        one, discrete features have the bounds over all mechanisms alone.
     threshold
         Scores of at least this much select.
     eps
@@ -138,6 +140,12 @@ def fairness(
         Of the intervals.
     """
     rng = _check.generator(seed)
+    _check.share("fairness", level=level)
+    _check.finite("fairness", threshold=threshold)
+    if not len(eps):
+        raise InputError("fairness: eps must be numbers of zero or more, got none.")
+    for one in eps:
+        _check.non_negative("fairness", eps=one)
     table = (
         as_rows_of(predictor.variables, predictor.source, table)
         if isinstance(predictor, Network)
@@ -148,6 +156,12 @@ def fairness(
         [protected, target],
         [*table.variables, *([table.source] if table.source else [])],
     )
+    if protected == target:
+        raise InputError(
+            f"fairness: {target!r} is the target and cannot be protected.", parameter="protected"
+        )
+    if target in table.variables and not table.variables[target].is_continuous:
+        check_state("fairness", table.variables[target], positive, parameter="positive")
     predict = _score_function(predictor, target, positive)
     scores = _numbers(predict(table) if predict else predictor, table, target, positive)
     notes: list[str] = []
@@ -173,7 +187,7 @@ def fairness(
         eps=eps,
         seed=seed,
     )
-    worst = max(checks, key=lambda one: float(one.curve.mean.sum()), default=None)
+    worst = max(checks, key=_badness, default=None)
     return FairnessReport(
         groups,
         gaps,
@@ -187,6 +201,12 @@ def fairness(
     )
 
 
+def _badness(check: CounterfactualFairness) -> float:
+    """How much changes; the most that can, where no mechanism was named."""
+    curve = check.curve.high if check.curve.mean is None else check.curve.mean
+    return 0.0 if curve is None else float(curve.sum())
+
+
 def _models(
     model: Network | Sequence[Network] | GraphBelief | None,
 ) -> tuple[list[Network], tuple[float, ...], list[str]]:
@@ -196,7 +216,14 @@ def _models(
     if isinstance(model, Network):
         return [model], (), []
     if not isinstance(model, GraphBelief):
-        return list(model), (), []
+        several = list(model) if isinstance(model, Sequence) else []
+        if not several or not all(isinstance(one, Network) for one in several):
+            raise InputError(
+                "fairness: model must be a Network, several networks, or a belief over graphs "
+                f"(cs.average), got {model!r}.",
+                parameter="model",
+            )
+        return several, (), []
     chosen = sorted(model.networks(), key=lambda one: -one[1])[:MOST_MODELS]
     weights = tuple(weight for _, weight in chosen)
     share = (
@@ -286,6 +313,8 @@ def _numbers(found: Any, table: Table, target: str, positive: Any) -> Floats:
             f"{values.shape}."
         )
     if values.dtype.kind not in "biuf":
+        for one in np.unique(values.astype(str)):
+            table.variables[target].code(one)
         return (values.astype(str) == str(positive)) * 1.0
     if not np.all(np.isfinite(values.astype(float))):
         raise DataError("predictions must be numbers; some are missing or infinite.")

@@ -52,13 +52,14 @@ Predict = Callable[[Table], Floats]
 class Curve:
     """The probability of a change beyond eps: on average over rows, and of the worst row.
 
-    ``low`` and ``high`` bound the average over all mechanisms; None where no bounds are known.
-    ``error`` is the standard error of a drawn average; None if it is exact.
+    Both are None where discrete features change and no mechanism was named. ``low`` and ``high``
+    bound the average over all mechanisms; None where no bounds are known. ``error`` is the standard
+    error of a drawn average; None if it is exact.
     """
 
     eps: Floats
-    mean: Floats
-    worst: Floats
+    mean: Floats | None
+    worst: Floats | None
     low: Floats | None
     high: Floats | None
     error: Floats | None
@@ -77,11 +78,11 @@ class CounterfactualFairness:
         Whether the predictor uses nothing that the attribute causes: fair whatever the mechanism.
     changes
         By state of the attribute: the expected prediction there minus the prediction here, for each
-        row.
+        row. Empty where a mechanism must be named and was not.
     curve
         delta(eps) at the eps asked for.
     share
-        Share of the rows whose prediction can change at all.
+        Share of the rows whose prediction can change at all; by some mechanism if none was named.
     by_source
         The average absolute change in each source.
     """
@@ -99,7 +100,7 @@ class CounterfactualFairness:
     @property
     def is_fair(self) -> bool:
         """Whether no row's prediction changes."""
-        return self.is_graphical or bool(self.curve.worst[0] <= SAME)
+        return self.is_graphical or self.share <= SAME
 
 
 def audit(
@@ -124,7 +125,8 @@ def audit(
     known = frozenset(table.variables) - {target}
     task = _Task(net, table, predict, protected, tuple(features), known, mechanism, here, seed)
     levels = np.asarray(eps, dtype=float)
-    found = {str(state): task.world(state, levels) for state in states}
+    with_none = np.array([0.0, *levels])
+    found = {str(state): task.world(state, with_none) for state in states}
     return _summed(found, table, levels, is_graphical, mechanism=mechanism)
 
 
@@ -138,10 +140,13 @@ def _states(net: Network, table: Table, protected: str) -> list[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _There:
-    """One world: expected change, probability of a change beyond each eps, and its bounds."""
+    """One world: expected change, probability of a change beyond each eps, and its bounds.
 
-    change: Floats  # (rows,)
-    beyond: Floats  # (rows, eps)
+    The first eps is 0. Without a mechanism there are bounds alone.
+    """
+
+    change: Floats | None  # (rows,)
+    beyond: Floats | None  # (rows, eps)
     low: Floats | None
     high: Floats | None
     is_drawn: bool
@@ -178,12 +183,14 @@ class _Task:
         seen = only_columns(self.table, self.known, self.net)
         rows, place = _different_rows(seen)
         part, about = self.table.take(rows), seen.take(rows)
-        laws = self._laws(about, state, prod(sizes))
         there = [self.predict(self._set(part, state, codes)) for codes in np.ndindex(*sizes)]
         moved = np.stack(there, axis=1) - self.here[rows][:, None]  # (rows, joint states)
         beyond = (np.abs(moved)[:, None, :] > eps[None, :, None] + SAME) * 1.0
         ends = self._ends(about, state, sizes, beyond)
         low, high = (None, None) if ends is None else (e[place] * is_other[:, None] for e in ends)
+        if self.mechanism is None and self.features and ends is not None:
+            return _There(None, None, low, high, is_drawn=False)
+        laws = self._laws(about, state, prod(sizes))
         return _There(
             np.einsum("rj,rj->r", laws, moved)[place] * is_other,
             np.einsum("rj,rej->re", laws, beyond)[place] * is_other[:, None],
@@ -312,34 +319,46 @@ def _summed(
     weights = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights, float)
     shares = weights / weights.sum()
     worlds = list(found.values())
-    beyond = np.max([one.beyond for one in worlds], axis=0)
-    lows = [one.low for one in worlds if one.low is not None]
-    highs = [one.high for one in worlds if one.high is not None]
-    is_bounded = len(lows) == len(worlds)
-    mean = shares @ beyond
-    is_drawn = any(one.is_drawn for one in worlds)
-    error = np.sqrt((shares**2) @ (beyond * (1 - beyond)) / DRAWS) if is_drawn else None
+    beyond, low, high = (
+        _worst([getattr(one, name) for one in worlds]) for name in ("beyond", "low", "high")
+    )
+    error = None
+    if beyond is not None and any(one.is_drawn for one in worlds):
+        error = np.sqrt((shares**2) @ (beyond * (1 - beyond)) / DRAWS)[1:]
     curve = Curve(
         eps,
-        mean,
-        beyond.max(axis=0),
-        shares @ np.max(lows, axis=0) if is_bounded else None,
-        shares @ np.max(highs, axis=0) if is_bounded else None,
+        None if beyond is None else (shares @ beyond)[1:],
+        None if beyond is None else beyond.max(axis=0)[1:],
+        None if low is None else (shares @ low)[1:],
+        None if high is None else (shares @ high)[1:],
         error,
     )
-    changes = {state: one.change for state, one in found.items()}
-    largest = np.max([np.abs(change) for change in changes.values()], axis=0)
-    by_source = {
-        name: float(np.average(largest[rows], weights=weights[rows]))
-        for code, name in enumerate(table.sources)
-        if (rows := np.asarray(table.source_codes) == code).any()
-    }
+    changes = {state: one.change for state, one in found.items() if one.change is not None}
+    can_change = high if beyond is None else beyond
     named = () if mechanism is None else (f"Mechanism: {mechanism!r}.",)
     return CounterfactualFairness(
         is_graphical,
         changes,
         curve,
-        float(shares @ (largest > SAME)),
-        by_source,
+        0.0 if can_change is None else float(shares @ (can_change[:, 0] > SAME)),
+        _by_source(changes, table, weights),
         (IN_NETWORK, INDEPENDENT, *named),
     )
+
+
+def _worst(worlds: Sequence[Floats | None]) -> Floats | None:
+    """The largest number of each row over the worlds; None if a world has none."""
+    known = [one for one in worlds if one is not None]
+    return np.max(known, axis=0) if known and len(known) == len(worlds) else None
+
+
+def _by_source(changes: Mapping[str, Floats], table: Table, weights: Floats) -> dict[str, float]:
+    """The average of the largest absolute change, in each source."""
+    if not changes:
+        return {}
+    largest = np.max([np.abs(change) for change in changes.values()], axis=0)
+    return {
+        name: float(np.average(largest[rows], weights=weights[rows]))
+        for code, name in enumerate(table.sources)
+        if (rows := np.asarray(table.source_codes) == code).any()
+    }

@@ -296,8 +296,10 @@ def _print_check(check: cs.causal.CounterfactualFairness, n_models: int) -> None
     console = screen()
     print_facts(console, facts)
     curve = check.curve
-    ends = [curve.eps, curve.mean, curve.worst]
-    header = ["change beyond", "mean", "worst row"]
+    ends, header = [curve.eps], ["change beyond"]
+    if curve.mean is not None and curve.worst is not None:
+        ends += [curve.mean, curve.worst]
+        header += ["mean", "worst row"]
     if curve.low is not None and curve.high is not None:
         ends += [curve.low, curve.high]
         header += ["bounds from", "to"]

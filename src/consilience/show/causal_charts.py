@@ -216,7 +216,8 @@ def plot_fairness_curve(
         _, ax = pyplot.subplots(figsize=(5.6, 3.6), layout="constrained")
     models = found.by_model if isinstance(found, FairnessReport) else ()
     for other in models if len(models) > 1 else ():
-        ax.plot(other.curve.eps, other.curve.mean, color="#999999", linewidth=0.9, alpha=0.7)
+        if other.curve.mean is not None:
+            ax.plot(other.curve.eps, other.curve.mean, color="#999999", linewidth=0.9, alpha=0.7)
     _draw_curve(ax, check)
     ax.set_xlabel("change of the prediction beyond eps", fontsize=9)
     ax.set_ylabel("probability", fontsize=9)
@@ -231,6 +232,8 @@ def _draw_curve(ax: Axes, check: CounterfactualFairness) -> None:
     curve, color = check.curve, STATE_COLORS[0]
     if curve.low is not None and curve.high is not None:
         ax.fill_between(curve.eps, curve.low, curve.high, color=color, alpha=0.14, label=SHARP)
+    if curve.mean is None or curve.worst is None:
+        return
     if curve.error is not None:
         ax.fill_between(
             curve.eps,

@@ -90,5 +90,6 @@ def world_chart(check: CounterfactualFairness) -> Chart:
     """delta(eps): the mean over rows, the worst row, and the bounds over all mechanisms."""
     curve = check.curve
     band = None if curve.low is None or curve.high is None else (curve.low, curve.high)
-    curves = {"mean over rows": curve.mean, "worst row": curve.worst}
+    lines = (("mean over rows", curve.mean), ("worst row", curve.worst))
+    curves = {name: line for name, line in lines if line is not None}
     return curve_chart(curve.eps, curves, band, label="probability of a change beyond eps")
