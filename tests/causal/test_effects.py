@@ -191,3 +191,20 @@ def test_a_network_has_to_be_asked_for_its_graph():
     net = cs.Network.of([cs.Categorical(cs.Variable("x", ("0", "1")), (), [0.5, 0.5])])
     with pytest.raises(cs.ConsilienceError, match="dag must be a DAG, got a Network"):
         cs.causal.ADMG.of(net)
+
+
+@pytest.mark.parametrize(
+    ("latent", "estimator", "said"),
+    [
+        ([], None, "the graph; each has tables of its own"),
+        ([], cs.Dirichlet(per_cell=1), "everything; their rows are pooled"),
+        ([("x", "y")], None, "everything; their rows are pooled"),
+    ],
+)
+def test_what_is_equal_between_sources_is_told(latent, estimator, said):
+    graph = cs.causal.ADMG([("x", "y")], latent=latent)
+    rows = cs.read({"s": list("aabb"), "x": list("0101"), "y": list("0110")}, source="s")
+    found = cs.causal.effect(
+        graph, "y", do={"x": "1"}, state="1", table=rows, estimator=estimator, draws=20
+    )
+    assert f"Equal in all sources of 's': {said}." in found.assumptions

@@ -22,6 +22,7 @@ __all__ = [
     "NO_HIDDEN",
     "of_graph",
     "of_network",
+    "of_sources",
     "undirected",
 ]
 
@@ -50,6 +51,15 @@ def of_network(net: Network, about: Iterable[str]) -> tuple[str, ...]:
     nodes = [name for name in about if name != net.source]
     involved = dag.ancestors(nodes) | frozenset(nodes)
     return MARKOV, NO_HIDDEN, *undirected(dag, involved), *_equal(net, involved)
+
+
+def of_sources(source: str | None, graph: ADMG, *, is_apart: bool) -> tuple[str, ...]:
+    """What is taken to be equal between the sources of rows, if the graph does not say it."""
+    if source is None or source in graph.nodes:
+        return ()
+    if is_apart:
+        return (f"Equal in all sources of {source!r}: the graph; each has tables of its own.",)
+    return (f"Equal in all sources of {source!r}: everything; their rows are pooled.",)
 
 
 def undirected(dag: DAG, among: Collection[str]) -> tuple[str, ...]:

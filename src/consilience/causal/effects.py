@@ -24,7 +24,7 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.averaging.graph_belief import GraphBelief
-from consilience.causal.assumed import LEARNED, MARKOV, NO_HIDDEN, of_network
+from consilience.causal.assumed import LEARNED, MARKOV, NO_HIDDEN, of_network, of_sources
 from consilience.causal.class_effects import parent_sets
 from consilience.causal.effect_draws import (
     Drawn,
@@ -383,6 +383,7 @@ def _of_formula(
     if all(local.posterior is not None for local in tables.local.values()):
         drawn = tables.draws(question.draws, rng)
     states = () if tables.source is None or tables.is_fixed else tables.source.discrete_states
+    told = _told(found, table, is_apart=tables.source is not None)
 
     whole = found.value(tables, tables.values(), memory_limit=MEMORY_LIMIT)
     all_draws = None if drawn is None else found.value(tables, drawn, memory_limit=MEMORY_LIMIT)
@@ -393,7 +394,7 @@ def _of_formula(
         if all_draws is not None:
             spread = _formula_levels(found, tables, all_draws, question, code=code)
         ends = interval_of(spread, question.level)
-        text, told = question.given_more(extra).text(), found.assumptions
+        text = question.given_more(extra).text()
         return Effect(text, float(value), ends, question.level, told, notes=tables.notes)
 
     parts = {
@@ -401,6 +402,13 @@ def _of_formula(
         for code, state in enumerate(states)
     }
     return replace(answer({}, None), by_source=parts)
+
+
+def _told(found: Estimand, table: Table | Engine, *, is_apart: bool) -> tuple[str, ...]:
+    """What a formula or bounds take for granted, of sources too."""
+    source = engine_of(table).schema.source
+    name = None if source is None else source.name
+    return (*found.assumptions, *of_sources(name, found.graph, is_apart=is_apart))
 
 
 def _formula_levels(
@@ -448,12 +456,14 @@ def _bounds_given(
     )
     question.check_state(ends.variable)
     note = str(found) if ends.is_consistent else f"{found} The data contradict this graph."
+    source = engine_of(table).schema.source
+    told = _told(found, table, is_apart=source is not None and source.name in question.given)
     return Effect(
         question.text(),
         None,
         None,
         question.level,
-        found.assumptions,
+        told,
         bounds=ends[question.state] if ends.is_consistent else None,
         notes=(note, *(() if ends.is_sharp else ("The bounds hold but are not sharp.",))),
     )
