@@ -28,6 +28,7 @@ COMMANDS = {
     "conflict": ["--given", "x=no", "--given", "y=hi"],
     "explain": ["x=yes", "--given", "y=hi"],
     "differences": [],
+    "arc-strengths": [],
 }
 
 

@@ -9,21 +9,25 @@ the rows are equal, so that the arc does nothing, and one if they exclude each o
 
 For normal distributions the sum is :math:`\sqrt{2 s_i s_j / (s_i^2 + s_j^2)}\,\exp\bigl(-(m_i -
 m_j)^2 / (4 (s_i^2 + s_j^2))\bigr)`, continuous parents at zero effect; a continuous parent has the
-distance between its mean less and plus one standard deviation.
+distance between its mean less and plus one standard deviation. Of one source the rows are those
+that it has, so that the source is no parent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from consilience import _freeze
+from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.answers.answer_columns import Columns, Frame, columns_frame, columns_text
-from consilience.distributions import Categorical, LinearGaussian, Logistic
+from consilience.answers.sources_asked import Between, asked_of
+from consilience.data.variable import Variable
+from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
+from consilience.errors import InputError
 from consilience.graph.names import Arc
 from consilience.inference.estimate_ways import Way
 from consilience.inference.queries import marginals
@@ -35,9 +39,21 @@ __all__ = ["ArcStrengths", "arc_strengths"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ArcStrengths:
-    """The strength of each arc, between zero and one, the strongest first."""
+    """The strength of each arc, between zero and one, the strongest first.
+
+    Parameters
+    ----------
+    values
+        By arc, its strength.
+    between
+        The two sources whose difference this is, or None.
+    source
+        The one source that was asked for, or None.
+    """
 
     values: Mapping[Arc, float]
+    between: Between | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -54,7 +70,9 @@ class ArcStrengths:
     @property
     def title(self) -> str:
         """What the table is."""
-        return "Strength of each arc"
+        if self.between is not None:
+            return f"Strength of each arc, {self.between[0]} less {self.between[1]}"
+        return "Strength of each arc" + ("" if self.source is None else f" in {self.source}")
 
     def to_frame(self) -> Frame:
         """The columns as a pandas frame."""
@@ -69,8 +87,23 @@ class ArcStrengths:
         return columns_text(self.title, self.columns)
 
 
-def arc_strengths(net: Network, *, by: Way | None = None) -> ArcStrengths:
+def arc_strengths(
+    net: Network,
+    source: str | None = None,
+    *,
+    between: Sequence[str] | None = None,
+    by: Way | None = None,
+) -> ArcStrengths:
     """How much the distribution of each node differs between the states of each of its parents.
+
+    Parameters
+    ----------
+    source
+        One source; strengths are then those of its rows, and arcs from the source are left out.
+    between
+        Two sources; the answer is the strengths in the first less those in the second.
+    by
+        How mean and sd of continuous parents are found.
 
     Examples
     --------
@@ -81,34 +114,63 @@ def arc_strengths(net: Network, *, by: Way | None = None) -> ArcStrengths:
     >>> cs.inference.arc_strengths(net).values["ill", "test"]
     1.0
     """
-    spread = _spread(net, by)
-    found = {
-        (parent, name): _strength(net, name, axis, spread)
+    if source is None:
+        each = [_strengths(net, known, by) for known in asked_of(net, {}, between)]
+    else:
+        each = [_strengths(net, _of_source(net, source, between), by)]
+    found = each[0]
+    if between is not None:
+        found = {arc: value - each[1][arc] for arc, value in found.items()}
+    return ArcStrengths(
+        dict(sorted(found.items(), key=lambda item: -abs(item[1]))),
+        None if between is None else (between[0], between[1]),
+        source,
+    )
+
+
+def _of_source(net: Network, source: str, between: Sequence[str] | None) -> dict[str, str]:
+    if net.source is None or between is not None:
+        why = "this network has no source" if between is None else "two sources are asked for"
+        raise InputError(f"arc_strengths: {why}; leave source out.", parameter="source")
+    _check.known("source", [source], net.variables[net.source].discrete_states)
+    return {net.source: source}
+
+
+def _strengths(net: Network, known: Mapping[str, str], by: Way | None) -> dict[Arc, float]:
+    """The strength of each arc, of one source if it is known."""
+    spread = _spread(net, known, by)
+    codes = {name: net.variables[name].code(state) for name, state in known.items()}
+    return {
+        (parent.name, name): _strength(local, parent, spread, codes)
         for name, local in net.distributions.items()
-        for axis, parent in enumerate(local.parents)
+        for parent in local.given
+        if parent.name not in known
     }
-    return ArcStrengths(dict(sorted(found.items(), key=lambda item: -item[1])))
 
 
-def _spread(net: Network, by: Way | None) -> dict[str, tuple[float, float]]:
+def _spread(
+    net: Network, known: Mapping[str, str], by: Way | None
+) -> dict[str, tuple[float, float]]:
     """Mean and sd of the continuous parents."""
     if not any(v.is_continuous for local in net.distributions.values() for v in local.given):
         return {}
-    found = marginals(net, by=by)
+    found = marginals(net, known, by=by)
     return {n: (one.mean, one.sd) for n, one in found.items() if isinstance(one, Mixture)}
 
 
 def _strength(
-    net: Network, name: str, axis: int, spread: Mapping[str, tuple[float, float]]
+    local: Distribution,
+    parent: Variable,
+    spread: Mapping[str, tuple[float, float]],
+    codes: Mapping[str, int],
 ) -> float:
-    local = net.distributions[name]
-    parent = local.given[axis]
     if isinstance(local, Categorical):
-        return _between_rows(np.moveaxis(local.table, axis, 0))
+        rows = _held(local.table, local.given, codes)
+        return _between_rows(np.moveaxis(rows, local.given.index(parent), 0))
     if not parent.is_continuous:
-        at = [v.name for v in local.discrete].index(parent.name)
         centre = np.array([spread[v.name][0] for v in local.continuous])
-        return _between_regressions(local, at, centre)
+        rows = _held(_rows_at(local, centre), local.discrete, codes)
+        return _between_regressions(local, np.moveaxis(rows, local.discrete.index(parent), 0))
     ends = []
     for side in (-1.0, 1.0):
         centre = np.array(
@@ -117,8 +179,16 @@ def _strength(
                 for v in local.continuous
             ]
         )
-        ends.append(_rows_at(local, centre))
+        ends.append(_held(_rows_at(local, centre), local.discrete, codes))
     return float(_distances(local, ends[0], ends[1]).mean())
+
+
+def _held(rows: Floats, given: Sequence[Variable], codes: Mapping[str, int]) -> Floats:
+    """Rows by the states of the parents, at the states of those that are known."""
+    for axis, variable in enumerate(given):
+        if variable.name in codes:
+            rows = np.take(rows, [codes[variable.name]], axis=axis)
+    return rows
 
 
 def _rows_at(local: LinearGaussian | Logistic, values: Floats) -> Floats:
@@ -129,8 +199,8 @@ def _rows_at(local: LinearGaussian | Logistic, values: Floats) -> Floats:
     return np.exp(local.log_tables(values[None]))[0]
 
 
-def _between_regressions(local: LinearGaussian | Logistic, at: int, centre: Floats) -> float:
-    rows = np.moveaxis(_rows_at(local, centre), at, 0)
+def _between_regressions(local: LinearGaussian | Logistic, rows: Floats) -> float:
+    """Mean distance between pairs along the first axis of rows of regressions."""
     pairs = combinations(range(len(rows)), 2)
     each = [float(_distances(local, rows[i], rows[j]).mean()) for i, j in pairs]
     return float(np.mean(each)) if each else 0.0

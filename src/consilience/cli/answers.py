@@ -1,5 +1,5 @@
 """The commands about answers: ``intervals``, ``sensitivity``, ``information-value``, ``conflict``,
-``explain`` and ``differences``.
+``explain``, ``differences`` and ``arc-strengths``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from consilience.cli.terminal import echo, on_one_line
 if TYPE_CHECKING:
     import consilience as cs
 
-__all__ = ["conflict", "differences", "explain", "information_value", "intervals", "sensitivity"]
+__all__ = [
+    "arc_strengths",
+    "conflict",
+    "differences",
+    "explain",
+    "information_value",
+    "intervals",
+    "sensitivity",
+]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 between_option = click.option(
@@ -277,6 +285,27 @@ def differences(
         _print(found.title, columns, found.notes)
         return
     _tell(found, as_json, more={"differing": list(found.differing), "by_source": each})
+
+
+@click.command("arc-strengths")
+@click.argument("model")
+@click.option("--source", metavar="SOURCE", help="Strengths in this source only.")
+@between_option
+@json_option
+@spoken
+def arc_strengths(
+    model: str, *, source: str | None, between: tuple[str, str] | None, as_json: bool
+) -> None:
+    """How far the rows of each node are apart by the states of each of its parents.
+
+    \b
+    Examples:
+      consilience arc-strengths model.json
+      consilience arc-strengths model.json --between city harbor --json
+    """
+    import consilience as cs
+
+    _tell(cs.inference.arc_strengths(_model(model), source, between=between), as_json)
 
 
 def _model(model: str) -> cs.Network:

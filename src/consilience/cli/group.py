@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "conflict": ("answers", "conflict"),
     "explain": ("answers", "explain"),
     "differences": ("answers", "differences"),
+    "arc-strengths": ("answers", "arc_strengths"),
 }
 """The commands, each with its file and its name there."""
 

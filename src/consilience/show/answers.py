@@ -203,7 +203,7 @@ def plot_strengths_of_arcs(found: ArcStrengths, ax: Axes | None = None) -> Axes:
     values = np.array([found.values[arc] for arc in arcs])
     labels = [f"{start} → {end}" for start, end in arcs]
     ax = _bars(ax, labels, values, [COLORS["bar"]] * len(arcs))
-    ax.set_xlim(0, 1)
+    ax.set_xlim(0 if found.between is None else -1, 1)
     ax.set_xlabel("mean Hellinger distance between the rows", fontsize=9)
     _title(ax, found.title, len(found.values), len(arcs))
     return ax
