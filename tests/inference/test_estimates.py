@@ -227,3 +227,59 @@ def test_soft_evidence_is_refused(way):
     given = {"x4": cs.Soft(dict.fromkeys(states, 1 / len(states)))}
     with pytest.raises(InputError, match="soft evidence"):
         net.query("x0", given, by=way())
+
+
+@pytest.mark.parametrize("way", DRAWING)
+def test_an_error_stops_a_run_before_its_draws(way):
+    net = discrete()
+    found = net.query("x0", by=way(draws=10**9, error=0.05))
+    assert found.standard_errors.max() <= 0.05
+
+
+@pytest.mark.parametrize("way", DRAWING)
+def test_events_are_answered_by_draws(way):
+    net = mixed()
+    event = (cs.Event("bp") > 4.0) | (cs.Event("ill") == "yes")
+    found = net.probability(event, {"sex": "F"}, by=way(seed=1))
+    assert found == pytest.approx(net.probability(event, {"sex": "F"}), abs=0.025)
+    given = (cs.Event("sex") == "F") | (cs.Event("ill") == "yes")
+    if way is not WAYS.Gibbs:  # the event is a node with zeros
+        found = net.probability({"late": "yes"}, given, by=way(seed=1))
+        exact = net.probability({"late": "yes"}, given)
+        assert found == pytest.approx(exact, abs=0.025)
+
+
+def test_an_event_by_loopy_propagation_is_refused():
+    event = (cs.Event("bp") > 4.0) | (cs.Event("ill") == "yes")
+    with pytest.raises(InputError, match="loopy propagation"):
+        mixed().probability(event, by=WAYS.LoopyPropagation())
+
+
+def test_gibbs_keeps_the_error_of_many_findings():
+    net = discrete(4, n=9)
+    row = {name: [v.discrete_states[0]] for name, v in list(net.variables.items())[2:]}
+    table = cs.read(row, schema=net.variables)
+    found = net.log_likelihood(table, by=WAYS.Gibbs(error=0.03, seed=1))
+    assert found[0] == pytest.approx(net.log_likelihood(table)[0], abs=0.15)
+
+
+def test_impossible_rows_have_no_likelihood_by_loopy_propagation():
+    x = cs.Variable("x", ("a", "b"))
+    net = cs.Network.of([cs.Categorical(x, (), [1.0, 0.0])])
+    found = net.log_likelihood({"x": ["a", "b"]}, by=WAYS.LoopyPropagation())
+    assert found.tolist() == [0.0, -np.inf]
+
+
+def test_a_way_that_is_none_is_refused_for_complete_rows():
+    net = discrete()
+    rows = net.sample(3, seed=1)
+    with pytest.raises(InputError, match="by must be a choice"):
+        net.log_likelihood(rows, by=3)
+    with pytest.raises(InputError, match="by must be a choice"):
+        net.posteriors(rows, "x0", by="exact")
+
+
+@pytest.mark.parametrize("wrong", [{"damping": "much"}, {"damping": 1.0}, {"memory_limit": -1}])
+def test_loopy_propagation_checks_its_choices(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        WAYS.LoopyPropagation(**wrong)

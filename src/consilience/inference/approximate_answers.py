@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from consilience._typing import Column, Floats, Integers
-from consilience.errors import InputError
+from consilience.errors import ImpossibleEvidenceError, InputError
 from consilience.inference.estimate_ways import USUAL_ERROR, LoopyPropagation, Sampler
 from consilience.inference.estimation import (
     estimated_beliefs,
     estimated_log_evidence,
     estimated_share,
 )
+from consilience.inference.event import Tree, holds, names_in, text_of
 from consilience.inference.evidence import Evidence
 from consilience.inference.loopy import propagate
 from consilience.network.factor import Factor
@@ -29,6 +30,7 @@ from consilience.network.propagation_report import PropagationReport
 __all__ = [
     "Estimate",
     "approximate_belief",
+    "approximate_event",
     "approximate_log_evidence",
     "approximate_marginals",
     "approximate_probability",
@@ -72,7 +74,10 @@ def approximate_log_evidence(net: Network, evidence: Evidence, way: Estimate) ->
         _refuse_soft(evidence)
         if not evidence.names:
             return 0.0
-        found, _ = propagate(net, evidence, way, ())
+        try:
+            found, _ = propagate(net, evidence, way, ())
+        except ImpossibleEvidenceError:
+            return -math.inf
         _refuse_unsettled(found.report)
         return found.log_evidence
     return estimated_log_evidence(net, evidence, way)
@@ -108,6 +113,21 @@ def approximate_probability(
     return estimated_share(net, names, event, evidence, way=way)
 
 
+def approximate_event(net: Network, tree: Tree, evidence: Evidence, way: Estimate) -> float:
+    """The probability of an event that joins comparisons, by the share of draws that meet it."""
+    if isinstance(way, LoopyPropagation):
+        raise InputError(
+            "loopy propagation tells states, sets of states and an interval; ask for the event "
+            f"{text_of(tree)!r} by=cs.inference.LikelihoodWeighting().",
+            parameter="by",
+        )
+
+    def event(columns: Mapping[str, Column]) -> Integers:
+        return holds(tree, net.variables, columns).astype(np.int64)
+
+    return estimated_share(net, names_in(tree), event, evidence, way=way)
+
+
 def plain_belief(net: Network, target: str, evidence: Evidence, way: Estimate) -> Floats:
     """The posterior of one node as numbers: its states, or mean and sd; an error is kept."""
     if isinstance(way, LoopyPropagation):
@@ -115,7 +135,9 @@ def plain_belief(net: Network, target: str, evidence: Evidence, way: Estimate) -
         _refuse_unsettled(getattr(found, "propagation", None))
     else:
         wanted = USUAL_ERROR if way.error is None else way.error
-        found = approximate_belief(net, [target], evidence, replace(way, error=wanted))
+        is_open = way.draws is None
+        run = replace(way, error=wanted) if is_open else way
+        found = approximate_belief(net, [target], evidence, run)
         _refuse_error(found, wanted)
     if isinstance(found, Factor):
         return found.values

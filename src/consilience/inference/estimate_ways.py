@@ -189,12 +189,15 @@ class LoopyPropagation:
     memory_limit: float = MEMORY_LIMIT
 
     def __post_init__(self) -> None:
+        _check.finite("LoopyPropagation", damping=self.damping)
         if not 0 <= self.damping < 1:
             raise InputError(
                 f"LoopyPropagation: damping must be at least 0 and below 1, got {self.damping!r}.",
                 parameter="damping",
             )
-        _check.positive("LoopyPropagation", tolerance=self.tolerance)
+        _check.positive(
+            "LoopyPropagation", tolerance=self.tolerance, memory_limit=self.memory_limit
+        )
         _check.whole("LoopyPropagation", at_least=1, max_iterations=self.max_iterations)
 
 

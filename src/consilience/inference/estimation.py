@@ -21,6 +21,7 @@ from consilience.inference.estimate_ways import (
     MOST_DRAWS,
     USUAL_DRAWS,
     USUAL_ERROR,
+    AdaptiveImportance,
     Gibbs,
     LogicSampling,
     Sampler,
@@ -136,7 +137,7 @@ def estimated_log_evidence(net: Network, evidence: Evidence, way: Sampler) -> fl
 def _by_chain_rule(net: Network, evidence: Evidence, way: Gibbs, wanted: float) -> float:
     r"""Sum of log E[P(e_i | pa_i)], each over chains that know the findings before it."""
     total, before = 0.0, dict[str, Any]()
-    squares = 0.0
+    squares, n_draws = 0.0, 0
     findings = [n for n in net.dag.topological_order() if n in evidence.names]
     for name in findings:
         held = Evidence(
@@ -146,19 +147,32 @@ def _by_chain_rule(net: Network, evidence: Evidence, way: Gibbs, wanted: float) 
             values={n: x for n, x in evidence.values.items() if n in before},
         )
         part = relevant(net, [*before, name])
-        mean, error = _mean_density(part, name, evidence, held, way=way, wanted=wanted)
+        mean, error, n = _mean_density(
+            part, name, evidence, held, way=way, wanted=wanted, n_findings=len(findings)
+        )
         total += math.log(mean)
-        squares += (error / mean) ** 2
+        squares, n_draws = squares + (error / mean) ** 2, n_draws + n
         before[name] = True
     if math.sqrt(squares) > wanted:
-        _refuse("Gibbs sampling", math.sqrt(squares), wanted, way.draws or USUAL_DRAWS)
+        _refuse("Gibbs sampling", math.sqrt(squares), wanted, n_draws)
     return total
 
 
 def _mean_density(
-    net: Network, name: str, evidence: Evidence, held: Evidence, *, way: Gibbs, wanted: float
-) -> tuple[float, float]:
-    """Mean over chains of the probability of one finding given its parents, and standard error."""
+    net: Network,
+    name: str,
+    evidence: Evidence,
+    held: Evidence,
+    *,
+    way: Gibbs,
+    wanted: float,
+    n_findings: int,
+) -> tuple[float, float, int]:
+    """Mean over chains of the probability of one finding given its parents, error, and draws.
+
+    Every finding has its share of the squared error and of the seconds.
+    """
+    share = 0.9 * wanted / math.sqrt(n_findings)
     rng = _check.generator(way.seed)
     sums, n, n_sweeps = np.zeros(way.chains), 0, 0
     started = time.monotonic()
@@ -171,14 +185,15 @@ def _mean_density(
             rows[name] = np.full(way.chains, value)
             sums += np.exp(log_family(net, name, rows))
         n_sweeps, n = n_sweeps + 1, n + way.chains
-        if n_sweeps % 10 == 0 and way.draws is None:
+        if n_sweeps % 10 == 0 and (way.draws is None or way.error is not None):
             each = sums / n_sweeps
             error = each.std(ddof=1) / math.sqrt(way.chains) / each.mean()
-            is_late = way.seconds is not None and time.monotonic() - started > way.seconds
-            if error <= wanted / 2 or is_late or n >= 20 * USUAL_DRAWS:
+            spent = (time.monotonic() - started) * n_findings
+            is_late = way.seconds is not None and spent > way.seconds
+            if error <= share or is_late or n >= 20 * USUAL_DRAWS:
                 break
     each = sums / n_sweeps
-    return float(each.mean()), float(each.std(ddof=1) / math.sqrt(way.chains))
+    return float(each.mean()), float(each.std(ddof=1) / math.sqrt(way.chains)), n
 
 
 def _refuse_soft(evidence: Evidence) -> None:
@@ -234,6 +249,7 @@ class _Run:
         """Draw until the first limit is met."""
         started = time.monotonic()
         way = self.way
+        is_wanted = way.error is not None or way.draws is None
         for count, block in enumerate(self._blocks(error), start=1):
             weights, shrink = self.weights.add(block[1])
             for one in self.questions:
@@ -241,7 +257,7 @@ class _Run:
             if way.seconds is not None and time.monotonic() - started > way.seconds:
                 break
             is_time = not isinstance(way, Gibbs) or count % 10 == 0
-            if way.draws is None and error is not None and is_time and self._error() <= error:
+            if is_wanted and error is not None and is_time and self._error() <= error:
                 break
         self._refuse_nothing()
 
@@ -271,9 +287,11 @@ class _Run:
         if self.weights.total > 0:
             return
         what = "logic sampling" if isinstance(self.way, LogicSampling) else "weighted sampling"
+        is_last = isinstance(self.way, AdaptiveImportance)
         raise InputError(
             f"{what}: none of {self.weights.n:,} draws meets what is given. It is impossible or "
-            "very improbable; use by=cs.inference.AdaptiveImportance(), or more draws.",
+            f"very improbable; use by=cs.inference.{'Exact' if is_last else 'AdaptiveImportance'}()"
+            ", or more draws.",
             parameter="draws",
         )
 

@@ -90,13 +90,14 @@ def posteriors(net: Network, table: Rows, target: str, *, by: Way | None = None)
         for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
             answer[rows] = plain_belief(net, target, evidence, by)
         return answer
+    way = exact_of(by)
     is_covered = _has_blanket(net, columns, table.n_rows, target)
     covered, others = np.flatnonzero(is_covered), np.flatnonzero(~is_covered)
     if covered.size:
         known = {n: columns[n] for n in columns if n in net.dag.markov_blanket(target)}
         answer[covered] = _by_blanket(net, target, _rows(known, covered), len(covered))
     for rows in _parts(net, others):
-        part = _Rows.of(net, _rows(columns, rows), len(rows), target, way=exact_of(by))
+        part = _Rows.of(net, _rows(columns, rows), len(rows), target, way=way)
         answer[rows] = part.posteriors(target, rows)
     return answer
 
@@ -125,6 +126,7 @@ def log_likelihood(net: Network, table: Rows, *, by: Way | None = None) -> Float
         for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
             found[rows] = approximate_log_evidence(net, evidence, by)
         return found
+    way = exact_of(by)
     is_complete = np.full(table.n_rows, all(name in columns for name in net.variables))
     for name, column in columns.items():
         is_complete &= _is_known(net, name, column)
@@ -134,7 +136,7 @@ def log_likelihood(net: Network, table: Rows, *, by: Way | None = None) -> Float
         answer[complete] = _of_complete_rows(net, _rows(columns, complete), len(complete))
     if columns:
         for rows in _parts(net, others):
-            part = _Rows.of(net, _rows(columns, rows), len(rows), None, way=exact_of(by))
+            part = _Rows.of(net, _rows(columns, rows), len(rows), None, way=way)
             answer[rows] = part.log_likelihood()
     return answer
 

@@ -184,6 +184,12 @@ def probability(
     """
     if isinstance(by, Best):
         return _best(by, lambda way: probability(net, event, given, by=way))
+    if is_estimate(by):
+        net, given = conditioned(net, given, MEMORY_LIMIT, "probability")
+        if isinstance(event, Event):
+            from consilience.inference.approximate_answers import approximate_event
+
+            return approximate_event(net, tree_of(event), evidence_of(net.variables, given), by)
     rest, events = split_given(given, net.variables)
     if events or isinstance(event, Event):
         way = exact_of(by)
