@@ -92,3 +92,10 @@ def test_mistakes_are_named():
         cs.intervals(net, "a", level=1.5)
     with pytest.raises(InputError, match="'a' is given"):
         cs.intervals(net, "a", {"a": net.variables["a"].discrete_states[0]})
+
+
+@pytest.mark.parametrize("level", ["high", None, 0.0, 1.5])
+def test_a_level_that_is_no_share_is_refused(level):
+    net = cs.fit(cs.DAG(nodes=["x"]), cs.read({"x": ["a", "b"]}), cs.Dirichlet(per_cell=1))
+    with pytest.raises(InputError, match="level"):
+        cs.intervals(net, "x", level=level)

@@ -10,7 +10,7 @@ from hypothesis import given as example, strategies as st
 from inference_oracles import full_joint, margin
 
 import consilience as cs
-from consilience.errors import ImpossibleEvidenceError, InputError
+from consilience.errors import ConsilienceError, ImpossibleEvidenceError, InputError
 
 
 def made_up(n: int = 5, seed: int = 1) -> cs.Network:
@@ -180,3 +180,23 @@ def test_arc_strengths_of_regressions_are_those_of_normal_distributions():
     overlap = math.sqrt(2 * 8 * 9 / s) * math.exp(-away / (4 * s))
     assert found["ill", "bp"] == pytest.approx(math.sqrt(1 - overlap))
     assert 0 < found["dose", "bp"] < 1
+
+
+def test_arc_strengths_of_one_source_and_of_the_difference_of_two():
+    net = two_hospitals()
+    first, second = net.variables["hospital"].discrete_states[:2]
+    table = net["test"].table
+    each = [math.sqrt(1 - float(np.sqrt(table[f, 0] * table[f, 1]).sum())) for f in (0, 1)]
+    one = cs.inference.arc_strengths(net, first)
+    assert one.values["ill", "test"] == pytest.approx(each[0])
+    assert all(arc[0] != "hospital" for arc in one.values)
+    two = cs.inference.arc_strengths(net, between=(first, second))
+    assert two.values["ill", "test"] == pytest.approx(each[0] - each[1])
+    with pytest.raises(InputError, match="no source"):
+        cs.inference.arc_strengths(mixed(), "a")
+
+
+@pytest.mark.parametrize("between", [5, "ab", ["a"], [["a"], ["b"]], ("a", "a")])
+def test_what_is_no_pair_of_sources_is_refused(between):
+    with pytest.raises(ConsilienceError):
+        cs.conflict(two_hospitals(), {"ill": "yes"}, between=between)

@@ -141,3 +141,15 @@ def test_mistakes_are_named():
         cs.information_value(net, "ill", among=["ill"])
     with pytest.raises(InputError, match="continuous"):
         cs.information_value(mixed(), "bp", loss={"a": {}})
+
+
+@pytest.mark.parametrize("loss", ["treat", {}, {"treat": 3}, {"treat": {"no": "much", "yes": 1}}])
+def test_a_loss_that_is_no_table_is_refused(loss):
+    x, y = cs.Variable("x", ("no", "yes")), cs.Variable("y", ("no", "yes"))
+    net = cs.Network.of(
+        [cs.Categorical(x, (), [0.5, 0.5]), cs.Categorical(y, (x,), [[0.9, 0.1], [0.2, 0.8]])]
+    )
+    with pytest.raises(InputError, match="loss"):
+        cs.information_value(net, "x", loss=loss)
+    with pytest.raises(InputError, match="a variable is wanted"):
+        cs.information_value(net, ["x"])

@@ -208,3 +208,14 @@ def test_the_record_is_a_table():
     found = cs.sensitivity(mixed(), "ill", {"bp": 120.0, "dose": 1.0})
     assert {"node", "derivative", "low", "high"} <= set(found.to_frame().columns)
     assert "Sensitivity of ill" in repr(found)
+
+
+def test_states_may_have_any_name():
+    x = cs.Variable("x", ("mean", "sd"))
+    net = cs.Network.of([cs.Categorical(x, (), [0.4, 0.6])])
+    found = cs.sensitivity(net, "x")
+    assert found.answer.tolist() == pytest.approx([0.4, 0.6])
+    assert "x=sd" in found.title
+    y = cs.Variable("y", ("no", "yes"))
+    net = cs.Network.of([cs.Categorical(y, (), [0.4, 0.6])])
+    assert "y=yes" in cs.sensitivity(net, "y").title

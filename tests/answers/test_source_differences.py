@@ -118,3 +118,14 @@ def test_mistakes_are_named():
         cs.differences(cs.fit(cs.DAG(nodes=["x"]), table, cs.Pooled(cs.Dirichlet())))
     with pytest.raises(UnknownNameError):
         cs.differences(two_hospitals(), "c")
+
+
+def test_variance_components_name_the_states_of_the_parents():
+    rng = np.random.default_rng(0)
+    rows = {
+        source: {"a": ["u", "v"] * 20, "y": (rng.normal(size=40) + i).tolist()}
+        for i, source in enumerate("pqr")
+    }
+    found = cs.differences(cs.fit(cs.DAG([("a", "y")]), cs.read(rows)))
+    assert [one.given for one in found.components] == ["a=u", "a=v"]
+    assert any("y | a=u:" in note for note in found.notes)

@@ -159,6 +159,7 @@ def intervals(
     >>> [round(end, 1) for end in found["yes"]]  # of Beta(4, 8)
     [0.1, 0.6]
     """
+    _check.finite("intervals", level=level)
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")
     _check.whole("intervals", at_least=2, draws=draws)

@@ -174,6 +174,10 @@ def information_value(
     >>> round(cs.information_value(net, "ill").values["test"], 4)  # log(2) - H(0.1)
     0.3681
     """
+    if not isinstance(target, str):
+        raise InputError(
+            f"information_value: a variable is wanted, got {target!r}.", parameter="target"
+        )
     _check.known("node", [target], net.variables)
     _check.whole("information_value", at_least=1, n_questions=n_questions)
     sides = asked_of(net, given, between)
@@ -264,11 +268,13 @@ class _Price(NamedTuple):
                 f"information_value: a loss is stated by state, and {target!r} is continuous.",
                 variable=target,
             )
-        table = np.full((len(loss), variable.n_states), np.nan)
-        for d, by_state in enumerate(loss.values()):
-            for state, number in by_state.items():
+        rows = list(loss.values()) if isinstance(loss, Mapping) else []
+        table = np.full((len(rows), variable.n_states), np.nan)
+        for d, by_state in enumerate(rows):
+            for state, number in by_state.items() if isinstance(by_state, Mapping) else ():
+                _check.finite("information_value", **{f"loss in {state!r}": number})
                 table[d, variable.code(state)] = number
-        if not len(loss) or not np.isfinite(table).all():
+        if not rows or np.isnan(table).any():
             raise InputError(
                 "information_value: a loss needs a finite number for every decision and every "
                 f"state of {target!r}: {_check.listed(variable.discrete_states)}.",

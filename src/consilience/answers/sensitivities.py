@@ -170,7 +170,7 @@ class Sensitivity:
         """The answer, in words."""
         now = float(self.answer.ravel()[self.states.index(self.focus)])
         of = "" if self.between is None else f", {self.between[0]} less {self.between[1]}"
-        what = self.query if self.focus in ("mean", "yes") else f"{self.query}={self.focus}"
+        what = self.query if not self.answer.ndim else f"{self.query}={self.focus}"
         return f"Sensitivity of {what}{of}: {now:.4g} now, parameters changed by {self.change:g}"
 
     @property
@@ -243,7 +243,7 @@ def sensitivity(
     _check.positive("sensitivity", change=change)
     question = Asked.of("sensitivity", net, query, given)
     asked, weights = question.names, question.weights
-    states = ("mean",) if question.states == ("mean", "sd") else question.states
+    states = ("mean",) if net.variables[asked[0]].is_continuous else question.states
     events = None if weights is None else weights[None]
     sides = [slopes_of(net, asked, events, known) for known in asked_of(net, given, between)]
     signs = [1.0] if len(sides) == 1 else [1.0, -1.0]

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -135,8 +136,8 @@ class VarianceComponents:
 
     Parameters
     ----------
-    family, state
-        The child, and the number of the joint state of its discrete parents.
+    family, state, given
+        The child, the number of the joint state of its discrete parents, and this state in words.
     intercept, slopes
         Variances between sources, at the parents' means and by standard deviation of each
         continuous parent.
@@ -149,6 +150,7 @@ class VarianceComponents:
     intercept: float
     slopes: tuple[float, ...]
     residual: float
+    given: str = ""
 
     @property
     def between(self) -> float:
@@ -226,7 +228,8 @@ class Differences:
             "nats a row.",
         )
         parts = tuple(
-            f"{one.family}: {one.intraclass_correlation:.1%} of the variance is between sources "
+            f"{one.family}{' | ' * bool(one.given)}{one.given}: "
+            f"{one.intraclass_correlation:.1%} of the variance is between sources "
             f"(intercept {one.intercept:.4g}, slopes {sum(one.slopes):.4g}, within "
             f"{one.residual:.4g})."
             for one in self.components
@@ -397,9 +400,14 @@ def _components(net: Network, name: str) -> Iterator[VarianceComponents]:
         return
     spread: Floats = np.einsum("jkk->jk", posterior.own_scale[-1])  # of the source never seen
     residual = posterior.rate / posterior.shape
+    parents = [v for v in net[name].given if not v.is_continuous and v.name != net.source]
+    states = [
+        ", ".join(f"{v.name}={state}" for v, state in zip(parents, each, strict=True))
+        for each in product(*(v.discrete_states for v in parents))
+    ]
     for j, (own, variance) in enumerate(zip(spread, residual, strict=True)):
         first, *others = (own * variance).tolist()
-        yield VarianceComponents(name, j, first, tuple(others), float(variance))
+        yield VarianceComponents(name, j, first, tuple(others), float(variance), states[j])
 
 
 def _family_text(one: FamilyDifference) -> str:

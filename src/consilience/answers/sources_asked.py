@@ -37,7 +37,8 @@ def asked_of(net: Network, given: Given, between: Sequence[str] | None) -> list[
             variable=net.source,
         )
     states = net.variables[net.source].discrete_states
-    if isinstance(between, str) or len(tuple(between)) != 2 or len({*between}) < 2:
+    is_pair = isinstance(between, list | tuple) and len(between) == 2 and between[0] != between[1]
+    if not is_pair:
         raise InputError(
             f"between: two sources are wanted, such as {tuple(states[:2])!r}; got {between!r}.",
             parameter="between",
