@@ -383,7 +383,7 @@ def _of_formula(
     if all(local.posterior is not None for local in tables.local.values()):
         drawn = tables.draws(question.draws, rng)
     states = () if tables.source is None or tables.is_fixed else tables.source.discrete_states
-    told = _told(found, table, is_apart=tables.source is not None)
+    told = _assumptions_of(found, table, is_apart=tables.source is not None)
 
     whole = found.value(tables, tables.values(), memory_limit=MEMORY_LIMIT)
     all_draws = None if drawn is None else found.value(tables, drawn, memory_limit=MEMORY_LIMIT)
@@ -404,7 +404,7 @@ def _of_formula(
     return replace(answer({}, None), by_source=parts)
 
 
-def _told(found: Estimand, table: Table | Engine, *, is_apart: bool) -> tuple[str, ...]:
+def _assumptions_of(found: Estimand, table: Table | Engine, *, is_apart: bool) -> tuple[str, ...]:
     """What a formula or bounds take for granted, of sources too."""
     source = engine_of(table).schema.source
     name = None if source is None else source.name
@@ -457,7 +457,9 @@ def _bounds_given(
     question.check_state(ends.variable)
     note = str(found) if ends.is_consistent else f"{found} The data contradict this graph."
     source = engine_of(table).schema.source
-    told = _told(found, table, is_apart=source is not None and source.name in question.given)
+    told = _assumptions_of(
+        found, table, is_apart=source is not None and source.name in question.given
+    )
     return Effect(
         question.text(),
         None,
