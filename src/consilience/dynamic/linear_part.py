@@ -377,11 +377,10 @@ class LinearPart:
         kinds = np.full(n, self.order)
         for k, rows in enumerate(self._kind_rows[:-1]):
             kinds[rows] = k
-        parts = [
-            kinds,
-            *np.packbits(np.isnan(y), axis=1).T,
-            *(group[:, o] for o in sorted(grouped)),
-        ]
+        children = dict.fromkeys(node.child for kind in self._kinds for node in kind.nodes)
+        gaps = [np.isnan(values[child]) for child in children]
+        some = [missing for missing in gaps if missing.any() and not missing.all()]
+        parts = [kinds, *some, *(group[:, o] for o in sorted(grouped))]
         return RowValues(y, group, known, joint_codes(parts))
 
     def _centers(self, groups: Mapping[str, int], n: int, most: int) -> Floats:

@@ -373,16 +373,16 @@ def _composed(
     t: int,
     run: Floats,
 ) -> float:
-    """What a row does to means as two matrices, and the constant of its log density.
+    """What a row does to means as a matrix, and the constant of its log density.
 
-    Their columns are the message, the values, the given columns and one. The first is for all
-    places that have no value, in the order of the triangle, the second for the innovations.
+    Its rows are the message, the values, the given columns and one. Its columns follow the order
+    of the triangle: the innovations, then the means of all places that have no value.
     """
     begin, n = slices.first_node[kind], slices.n_before[kind]
     k, n_known = slices.first_node[kind + 1] - begin, rows.known.shape[1]
     order, ends, r = triangles.order[t], triangles.ends[t], triangles.root[t]
     wide = n + ends[0] + n_known + 1
-    all_places, white = np.zeros((n + k, wide)), run[1]
+    all_places, white = np.zeros((n + k, wide)), np.zeros((ends[0], wide))
     for a in range(n):
         all_places[a, a] = 1.0
     for o in range(k):
@@ -399,16 +399,17 @@ def _composed(
                 all_places[n + o, n + ends[0] - 1 - place] += numbers[at + 1 + c]
     constant = 0.0
     for c in range(ends[0]):
-        white[c, :wide] = -all_places[order[c]]
+        white[c] = -all_places[order[c]]
         white[c, n + c] += 1.0
         for j in range(c):
-            white[c, :wide] -= r[c, j] * white[j, :wide]
-        white[c, :wide] /= r[c, c]
+            white[c] -= r[c, j] * white[j]
+        white[c] /= r[c, c]
         constant -= HALF_LOG_2PI + np.log(r[c, c])
+        run[:wide, c] = white[c]
     for c in range(ends[0], n + k):
-        run[0, c, :wide] = all_places[order[c]]
+        run[:wide, c] = all_places[order[c]]
         for j in range(ends[0]):
-            run[0, c, :wide] += r[c, j] * white[j, :wide]
+            run[:wide, c] += r[c, j] * white[j]
     return constant
 
 
@@ -433,7 +434,7 @@ def _run_steadily(
     n_values = triangles.ends[t, 0]
     order, kept = triangles.order[t].copy(), slices.kept[slices.first_kept[kind] :].copy()
     wide = n + n_values + n_known + 1
-    come, pattern = np.ones(wide), rows.pattern[row]
+    come, found, pattern = np.ones(wide), np.zeros(n + k), rows.pattern[row]
     while row < end and rows.pattern[row] == pattern:
         for a in range(n):
             come[a] = joint[row - 1, kept[a]]
@@ -443,17 +444,15 @@ def _run_steadily(
             joint[row, order[c]] = y
         for c in range(n_known):
             come[n + n_values + c] = rows.known[row, c]
+        found[:] = 0.0
+        for j in range(wide):
+            for c in range(n + k):
+                found[c] += run[j, c] * come[j]
         total = 0.0
         for c in range(n_values):
-            white = 0.0
-            for j in range(wide):
-                white += run[1, c, j] * come[j]
-            total += white * white
+            total += found[c] * found[c]
         for c in range(n_values, n + k):
-            mean = 0.0
-            for j in range(wide):
-                mean += run[0, c, j] * come[j]
-            joint[row, order[c]] = mean
+            joint[row, order[c]] = found[c]
         which[row] = t
         log_likelihood[row] = constant - 0.5 * total
         row += 1
@@ -478,7 +477,7 @@ def filter_rows(
     """
     wide = triangles.root.shape[1]
     w, white = np.zeros((wide, wide)), np.zeros(wide)
-    run = np.zeros((2, wide, 2 * wide + rows.known.shape[1] + 1))
+    run = np.zeros((2 * wide + rows.known.shape[1] + 1, wide))
     used = 1
     triangles.link[0] = 0
     triangles.link[0, 2] = -1
@@ -614,6 +613,45 @@ def _add_moments(
             squares[g, i, j] += weight * (x * y + c)
 
 
+@inner
+def _run_back(
+    slices: Slices,
+    kind: int,
+    row: int,
+    end: int,
+    triangles: Triangles,
+    which: Integers,
+    joint: Floats,
+    work: Floats,
+) -> int:
+    """Smooth the means of rows from this one back while the triangle stays, down to ``end``; the
+    first row not done.
+    """
+    t, n = which[row], slices.n_before[kind]
+    n += slices.first_node[kind + 1] - slices.first_node[kind]
+    first, stop = triangles.ends[t, 0], triangles.ends[t, 1]
+    order, pivot, r = triangles.order[t], triangles.pivot[t], triangles.root[t]
+    kept = slices.kept[slices.first_kept[kind] : slices.first_kept[kind + 1]]
+    for c in range(first, stop):
+        for d in range(stop, n):
+            work[c, d] = r[d, pivot[c]] if pivot[c] >= 0 else 0.0
+    away, found = work[n], work[n + 1]
+    while row >= end and which[row] == t:
+        for a in range(len(kept)):
+            away[kept[a]] = joint[row + 1, a] - joint[row, kept[a]]
+            joint[row, kept[a]] = joint[row + 1, a]
+        for d in range(stop, n):
+            found[d] = 0.0
+        for c in range(first, stop):
+            moved = away[order[c]]
+            for d in range(stop, n):
+                found[d] += work[c, d] * moved
+        for d in range(stop, n):
+            joint[row, order[d]] += found[d]
+        row -= 1
+    return row
+
+
 @kernel
 def smooth_rows(
     slices: Slices,
@@ -638,20 +676,19 @@ def smooth_rows(
     wide = triangles.root.shape[1]
     w, cov = np.zeros((wide, wide)), np.zeros((wide, wide))
     kept, last = np.zeros((wide, wide)), np.zeros((wide, wide))
-    away = np.zeros(wide)
+    work = np.zeros((wide + 2, wide))
     for s in range(len(first) - 1):
-        is_steady = False
-        for row in range(first[s + 1] - 1, first[s] - 1, -1):
-            kind, t = min(row - first[s], order), which[row]
-            n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
+        row, is_steady = first[s + 1] - 1, False
+        while row >= first[s]:
+            kind, t, back = min(row - first[s], order), which[row], row - 1
             k = slices.first_kept[kind + 1] - slices.first_kept[kind]
-            pivot, ends = triangles.pivot[t], triangles.ends[t]
             if row + 1 == first[s + 1]:
                 _square(slices, kind, triangles, t, w, kept)
                 _spread_back(slices, kind, triangles, t, kept, cov)
                 is_steady = False
             else:
                 is_steady = is_steady and which[row + 1] == t
+                end = first[s] + order if is_steady else row
                 if not is_steady:
                     for a in range(k):
                         for b in range(k):
@@ -659,35 +696,36 @@ def smooth_rows(
                             kept[a, b] = cov[a, b]
                     _spread_back(slices, kind, triangles, t, kept, cov)
                     is_steady = which[row + 1] == t and _is_the_same(k, kept, last)
-                for a in range(k):
-                    place = slices.kept[slices.first_kept[kind] + a]
-                    away[place] = joint[row + 1, a] - joint[row, place]
-                    joint[row, place] = joint[row + 1, a]
-                for d in range(ends[1], n):
-                    total = 0.0
-                    for c in range(ends[0], ends[1]):
-                        if pivot[c] >= 0:
-                            gain = triangles.root[t, d, pivot[c]]
-                            total += gain * away[triangles.order[t, c]]
-                    joint[row, triangles.order[t, d]] += total
+                back = _run_back(
+                    slices,
+                    kind,
+                    row,
+                    min(end, row),
+                    triangles,
+                    which,
+                    joint,
+                    work,
+                )
             begin = slices.first_node[kind]
             for q in range(begin, slices.first_node[kind + 1]):
                 place = slices.n_before[kind] + q - begin
                 if slices.child[q] >= 0:
-                    believed[slices.child[q], row] = joint[row, place]
-                    spread[slices.child[q], row] = cov[place, place]
+                    believed[slices.child[q], back + 1 : row + 1] = joint[back + 1 : row + 1, place]
+                    spread[slices.child[q], back + 1 : row + 1] = cov[place, place]
                 if len(counts) > 0:
-                    _add_moments(
-                        slices,
-                        q,
-                        row,
-                        q - begin,
-                        rows,
-                        weights[s],
-                        joint[row],
-                        cov,
-                        centers,
-                        sums,
-                        squares,
-                        counts,
-                    )
+                    for at in range(back + 1, row + 1):
+                        _add_moments(
+                            slices,
+                            q,
+                            at,
+                            q - begin,
+                            rows,
+                            weights[s],
+                            joint[at],
+                            cov,
+                            centers,
+                            sums,
+                            squares,
+                            counts,
+                        )
+            row = back
