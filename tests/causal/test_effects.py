@@ -61,6 +61,61 @@ def test_a_fitted_network_has_intervals_by_source_and_for_a_new_one():
     assert low < found.value < high
     widths = {name: one.interval[1] - one.interval[0] for name, one in found.by_source.items()}
     assert widths["new_source"] > max(widths[name] for name in "abc")
+    asked = {"do": {"x": "yes"}, "against": {"x": "no"}, "state": "yes", "draws": 400}
+    inside = cs.causal.effect(
+        cs.DAG([("x", "y")]), "y", given={"clinic": "b"}, table=table, **asked
+    )
+    assert inside.value == pytest.approx(found.by_source["b"].value)
+    assert inside.interval == pytest.approx(found.by_source["b"].interval, abs=0.02)
+
+
+def straight(seed=3, n=300):
+    """x -> z -> y and x -> y, all continuous; the effect of x on y is 2."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    z = x + rng.normal(size=n)
+    return cs.DAG([("x", "z"), ("z", "y"), ("x", "y")]), {
+        "x": x,
+        "z": z,
+        "y": z + x + rng.normal(size=n),
+    }
+
+
+def test_the_effect_of_a_number_has_an_interval_by_default():
+    dag, columns = straight()
+    found = cs.causal.effect(dag, "y", do={"x": 1}, against={"x": 0}, table=cs.read(columns))
+    net = cs.fit(dag, columns, gaussian=cs.estimators.NormalInverseGamma())
+    drawn = [
+        one.do({"x": 1}).query("y").mean - one.do({"x": 0}).query("y").mean
+        for one in cs.draws(net, 400, seed=1)
+    ]
+    assert found.interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.03)
+    assert found.notes == ()
+
+
+def test_an_effect_says_that_rows_had_gaps():
+    dag, columns = straight()
+    columns["x"][:9] = np.nan
+    found = cs.causal.effect(dag, "y", do={"x": 1}, against={"x": 0}, table=cs.read(columns))
+    assert "gaps were filled in expectation" in found.notes[0]
+
+
+def test_targets_among_numbers_are_refused_with_what_to_ask_instead():
+    dag, columns = straight()
+    with pytest.raises(InputError, match=r"compares the states of discrete variables"):
+        cs.causal.intervention_targets(cs.fit(dag, columns), "y")
+
+
+def test_a_hedge_is_a_pair():
+    refused = cs.causal.identify(cs.causal.ADMG([("x", "y")], latent=[("x", "y")]), "y", do=["x"])
+    outer, inner = refused.hedge
+    assert (outer, inner) == ({"x", "y"}, {"y"})
+
+
+def test_separation_lists_the_nodes_of_the_graph_alone():
+    admg = cs.causal.ADMG([("x", "y")], latent=[("x", "y")])
+    with pytest.raises(cs.ConsilienceError, match=r"Known: 'x', 'y'\.$"):
+        admg.is_separated("x", "q")
 
 
 def test_draws_agree_with_networks_drawn_one_by_one():

@@ -1,13 +1,14 @@
 r"""The effect of a network on posterior draws of its tables and regressions.
 
-Discrete networks are answered by the truncated product of drawn tables, all draws at once; networks
-with continuous nodes, and conditions, by whole networks drawn one after the other.
+Discrete networks are answered by the truncated product of drawn tables, and means of regressions
+along the graph, all draws at once; networks of both kinds, and conditions, by whole networks drawn
+one after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from consilience.causal.family_tables import drawn_tables
 from consilience.causal.values import DRAW, Value, value_of
 from consilience.inference.intervention import intervene
 from consilience.network.network import MEMORY_LIMIT, Network
-from consilience.parameters.uncertainty import draws as draw_networks
+from consilience.parameters.uncertainty import draws as draw_networks, posterior_of
 from consilience.statistics.family import Family
 
 __all__ = ["Drawn", "difference_of", "drawn_effect", "interval_of", "level_of"]
@@ -41,7 +42,17 @@ def drawn_effect(net: Network, question: Question, rng: np.random.Generator) -> 
         return None
     if net.is_discrete and not question.given:
         return _drawn_tables(net, question, needed, rng)
+    if net.is_discrete and _is_source_alone(net, question.given):
+        every = _drawn_tables(net, replace(question, given={}), needed, rng)
+        return Drawn(every.by_source[question.given[str(net.source)]], {})
+    if not question.given and all(net.variables[name].is_continuous for name in needed):
+        return _drawn_means(net, question, needed, rng)
     return _drawn_networks(net, question, rng)
+
+
+def _is_source_alone(net: Network, given: Mapping[Any, Any]) -> bool:
+    """Whether all that is seen is which source it is."""
+    return list(given) == [net.source] and isinstance(given[net.source], str)
 
 
 def _drawn_tables(
@@ -88,6 +99,28 @@ def _truncated(
     over = [name for name in kept if name not in (y, net.source)]
     expression = total(over, product(Conditional(family) for family in known))
     return value_of(expression, known, net.variables, memory_limit=MEMORY_LIMIT)
+
+
+def _drawn_means(
+    net: Network, question: Question, needed: frozenset[str], rng: np.random.Generator
+) -> Drawn:
+    """By the means along the regressions of drawn coefficients, all draws at once."""
+    order = [name for name in net.dag.topological_order() if name in needed]
+    numbers = {}
+    for name in order:
+        if name not in question.do:
+            drawn = posterior_of(net[name]).draws(rng)
+            numbers[name] = np.stack([next(drawn) for _ in range(question.draws)])
+    total_effect = np.zeros(question.draws)
+    for sign, side in zip((1.0, -1.0), question.sides(), strict=False):
+        means: dict[str, Any] = {name: float(value) for name, value in side.items()}
+        for name, drawn_numbers in numbers.items():
+            means[name] = drawn_numbers[:, 0].copy()
+            for c, parent in enumerate(net[name].parents, start=1):
+                means[name] += drawn_numbers[:, c] * means[parent]
+        total_effect += sign * means[question.y]
+    states = () if net.source is None else net.variables[net.source].discrete_states
+    return Drawn(total_effect, dict.fromkeys(states, total_effect))
 
 
 def _drawn_networks(net: Network, question: Question, rng: np.random.Generator) -> Drawn:

@@ -49,6 +49,7 @@ from consilience.inference.intervention import intervene
 from consilience.learning import fit
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.parameters.estimator import Estimator
+from consilience.parameters.normal_inverse_gamma import NormalInverseGamma
 from consilience.statistics.gather import engine_of, held_rows
 from consilience.statistics.request import Engine
 
@@ -148,7 +149,8 @@ def effect(
     given
         What is seen after the intervention; it may name the source.
     estimator
-        How rows become tables; by default that of :func:`consilience.fit` for a DAG, and
+        How rows become tables; by default that of :func:`consilience.fit` for a DAG, with
+        ``NormalInverseGamma()`` for the regressions of one source, and
         ``cs.Dirichlet(per_cell=1)`` for the formula of an ADMG.
     level, draws, seed
         Of the credible interval.
@@ -184,7 +186,7 @@ def effect(
     if table is None:
         raise InputError("effect: a graph needs rows to go with it: table=.", parameter="table")
     if isinstance(model, DAG):
-        return _of_network(fit(model, table, estimator), question, rng)
+        return _of_rows(model, table, estimator, question, rng=rng)
     if isinstance(model, ADMG):
         inside = [name for name in question.given if name in model.nodes]
         found = identify(model, y, do=list(do), given=inside)
@@ -208,6 +210,13 @@ def intervention_targets(
     """
     _check.known("node", [y], net.variables)
     check_state("intervention_targets", net.variables[y], state)
+    if all(v.is_continuous for name, v in net.variables.items() if name not in (y, net.source)):
+        raise InputError(
+            "intervention_targets: compares the states of discrete variables, and the network has "
+            f"none beside {y!r}. cs.causal.effect says what a number does, as with "
+            "do={name: 1}, against={name: 0}.",
+            parameter="net",
+        )
     found = {}
     for name, variable in net.variables.items():
         if name in (y, net.source) or variable.is_continuous:
@@ -236,6 +245,25 @@ def _of_network(net: Network, question: Question, rng: np.random.Generator) -> E
     names = [question.y, *question.do, *question.given]
     _check.known("node", names, net.variables)
     return _of_networks([(net, 1.0)], question, rng, of_network(net, names))
+
+
+def _of_rows(
+    dag: DAG,
+    table: Table | Engine,
+    estimator: Estimator | None,
+    question: Question,
+    *,
+    rng: np.random.Generator,
+) -> Effect:
+    """From the network of the rows; its regressions have a posterior unless one is chosen."""
+    is_one = engine_of(table).schema.source is None
+    gaussian = NormalInverseGamma() if estimator is None and is_one else None
+    net = fit(dag, table, estimator, gaussian=gaussian)
+    found = _of_network(net, question, rng)
+    record = net.record
+    has_gaps = record is not None and any(record.n_incomplete.values())
+    notes = record.notes if record is not None and has_gaps else ()
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _of_networks(

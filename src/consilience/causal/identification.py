@@ -35,7 +35,7 @@ Y. Huang, M. Valtorta (2006). Pearl's calculus of intervention is complete. UAI.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from consilience.causal.expression import Conditional, Expression, free_names, product, ratio, total
@@ -66,6 +66,9 @@ class Hedge:
 
     outer: frozenset[str]
     inner: frozenset[str]
+
+    def __iter__(self) -> Iterator[frozenset[str]]:
+        return iter((self.outer, self.inner))
 
     def __str__(self) -> str:
         outer, inner = (", ".join(sorted(nodes)) for nodes in (self.outer, self.inner))

@@ -78,7 +78,8 @@ class Counterfactual:
 
     def __repr__(self) -> str:
         said = "a mechanism must be named" if self.belief is None else str(self.belief)
-        return f"Counterfactual({self.question}: {said}; {self.bounds!r})"
+        ends = "" if self.bounds is None else f"; {self.bounds!r}"
+        return f"Counterfactual({self.question}: {said}{ends})"
 
     def _repr_html_(self) -> str:
         from consilience.show.notebook import view
@@ -405,7 +406,9 @@ def _known(net: Network, y: str, do: Mapping[str, Any], given: Mapping[str, Any]
 
 def _starless(belief: Any, variable: Variable) -> Any:
     """The belief about y*, under the name y."""
-    return Factor((variable,), belief.values) if isinstance(belief, Factor) else belief
+    if isinstance(belief, Factor):
+        return Factor((variable,), belief.values)
+    return replace(belief, names=(variable.name,))
 
 
 def _assumptions(

@@ -172,7 +172,9 @@ class ADMG:
         self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()
     ) -> bool:
         """Whether ``given`` separates x from y: no path between them is open."""
-        return self.to_dag().is_separated(x, y, given)
+        sets = [(name,) if isinstance(name, str) else tuple(name) for name in (x, y, given)]
+        _check.known("node", [name for names in sets for name in names], self.nodes)
+        return self.to_dag().is_separated(*sets)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ADMG):
