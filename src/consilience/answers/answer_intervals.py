@@ -32,7 +32,7 @@ from consilience.inference.evidence import evidence_of
 from consilience.inference.known_rows import Rows, rows_of
 from consilience.inference.solving import families_of, shape_of_scopes
 from consilience.inference.ways import Exact, exact_of
-from consilience.network.network import SEED, Given, Network
+from consilience.network.network import SEED, Given, Network, check_network
 from consilience.parameters.uncertainty import draws as drawn_networks, posterior_of
 
 __all__ = ["AnswerIntervals", "intervals"]
@@ -159,6 +159,7 @@ def intervals(
     >>> [round(end, 1) for end in found["yes"]]  # of Beta(4, 8)
     [0.1, 0.6]
     """
+    check_network("intervals", net)
     _check.finite("intervals", level=level)
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, got {level!r}.", parameter="level")

@@ -40,7 +40,7 @@ from consilience.inference.groups import Batch
 from consilience.inference.junction import compiled
 from consilience.inference.queries import log_probability, query
 from consilience.network.factor import Factor
-from consilience.network.network import MEMORY_LIMIT, Given, Network
+from consilience.network.network import MEMORY_LIMIT, Given, Network, check_network
 
 __all__ = ["BeliefShift", "Conflict", "conflict", "explain"]
 
@@ -205,6 +205,7 @@ def conflict(
     >>> round(cs.conflict(net, {"ill": "yes", "test": "no"}).total, 4)  # log(0.25 / 0.05)
     1.6094
     """
+    check_network("conflict", net)
     each = [_conflict(net, known, by) for known in asked_of(net, given, between)]
     if between is None:
         return each[0]
@@ -250,6 +251,7 @@ def explain(
     finding  given  share  left out
     test     yes      0.4       0.4
     """
+    check_network("explain", net)
     name, state = _target(net, target)
     each = [_shift(net, name, known, by) for known in asked_of(net, given, between)]
     before, after, left_out, shares = each[0]

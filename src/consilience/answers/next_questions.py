@@ -38,7 +38,7 @@ from consilience.inference.queries import marginals, query
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
-from consilience.network.network import Given, Network
+from consilience.network.network import Given, Network, check_network
 
 __all__ = ["InformationValue", "Question", "information_value"]
 
@@ -174,6 +174,7 @@ def information_value(
     >>> round(cs.information_value(net, "ill").values["test"], 4)  # log(2) - H(0.1)
     0.3681
     """
+    check_network("information_value", net)
     if not isinstance(target, str):
         raise InputError(
             f"information_value: a variable is wanted, got {target!r}.", parameter="target"

@@ -32,7 +32,7 @@ from consilience.graph.names import Arc
 from consilience.inference.estimate_ways import Way
 from consilience.inference.queries import marginals
 from consilience.network.mixture import Mixture
-from consilience.network.network import Network
+from consilience.network.network import Network, check_network
 
 __all__ = ["ArcStrengths", "arc_strengths"]
 
@@ -114,6 +114,7 @@ def arc_strengths(
     >>> cs.inference.arc_strengths(net).values["ill", "test"]
     1.0
     """
+    check_network("arc_strengths", net)
     if source is None:
         each = [_strengths(net, known, by) for known in asked_of(net, {}, between)]
     else:

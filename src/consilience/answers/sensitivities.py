@@ -32,7 +32,7 @@ from consilience.answers.asked_answers import Asked
 from consilience.answers.parameter_slopes import Slopes, slopes_of
 from consilience.answers.sources_asked import Between, asked_of
 from consilience.distributions import Categorical, Distribution, LinearGaussian
-from consilience.network.network import Given, Network
+from consilience.network.network import Given, Network, check_network
 
 __all__ = ["Flip", "ParameterEffect", "Sensitivity", "sensitivity"]
 
@@ -240,6 +240,7 @@ def sensitivity(
     >>> found.flip.node, round(found.flip.new_value, 4)  # the event gets improbable
     ('ill', 0.9)
     """
+    check_network("sensitivity", net)
     _check.positive("sensitivity", change=change)
     question = Asked.of("sensitivity", net, query, given)
     asked, weights = question.names, question.weights

@@ -36,7 +36,7 @@ from consilience.answers.sources_asked import Between, asked_of
 from consilience.data.variable import NEW_SOURCE
 from consilience.distributions.normal_inverse_gamma import TiedGaussianPosterior
 from consilience.errors import InputError
-from consilience.network.network import Network
+from consilience.network.network import Network, check_network
 from consilience.parameters.chain_posterior import ChainPosterior
 from consilience.parameters.hierarchical import HierarchicalPosterior
 
@@ -277,6 +277,7 @@ def differences(
     >>> cs.differences(net).differing
     ('x',)
     """
+    check_network("differences", net)
     families = _families(net)
     sides = _sides(net, source, between)
     by_source = tuple(one for name in families for one in _by_source(net, name, sides))

@@ -39,7 +39,7 @@ from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.distributions.local_distribution import kinds
 from consilience.errors import InputError, ModelError
 from consilience.inference.intervention import intervene
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import MEMORY_LIMIT, Network, check_network
 
 __all__ = ["STAR", "copied_nodes", "starred", "twin"]
 
@@ -98,16 +98,6 @@ def twin(
         else:
             local.append(_copy(net[name], other, mechanism, memory_limit))
     return Network.of(local, source=net.source, record=net.record)
-
-
-def check_network(owner: str, net: Network) -> None:
-    """Refuse what is not a network."""
-    if not isinstance(net, Network):
-        raise InputError(
-            f"{owner}: net must be a Network, got a {type(net).__name__}; cs.fit(graph, table) "
-            "makes one of a graph.",
-            parameter="net",
-        )
 
 
 def copied_nodes(net: Network, do: Mapping[str, Any]) -> frozenset[str]:

@@ -34,7 +34,7 @@ from consilience.causal.couplings import Mechanism
 from consilience.causal.effect_question import hard_sides, set_text
 from consilience.causal.kept_residuals import kept_residuals
 from consilience.causal.response import Bounds
-from consilience.causal.twins import STAR, check_network, copied_nodes, starred, twin
+from consilience.causal.twins import STAR, copied_nodes, starred, twin
 from consilience.data.door import Rows, as_rows_of
 from consilience.data.row import known_values
 from consilience.data.table import Table, code_type
@@ -44,7 +44,7 @@ from consilience.errors import InputError, ModelError
 from consilience.inference.evidence import Likelihood, Soft
 from consilience.inference.intervention import intervene
 from consilience.network.factor import Factor
-from consilience.network.network import MEMORY_LIMIT, Network
+from consilience.network.network import MEMORY_LIMIT, Network, check_network
 
 __all__ = ["Counterfactual", "World", "counterfactual", "counterfactuals", "widened"]
 

@@ -10,7 +10,7 @@ from consilience.inference.cases import Cases
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.evidence_rows import log_likelihood, rows_for
 from consilience.inference.ways import Exact, exact_of
-from consilience.network.network import Network
+from consilience.network.network import Network, check_network
 from consilience.statistics.moments import Moments
 
 __all__ = ["expected_counts"]
@@ -35,6 +35,7 @@ def expected_counts(
         If a discrete node has continuous parents, or a continuous node a sd of zero: then missing
         values have no exact statistics.
     """
+    check_network("expected_counts", net)
     table = rows_for(net, table)
     cases = Cases.of(net, table, keeps_barren=True, memory_limit=exact_of(by).memory_limit)
     found = cases.expected(net)

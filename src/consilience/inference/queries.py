@@ -34,7 +34,7 @@ from consilience.inference.triangulation import Cost
 from consilience.inference.ways import Exact, exact_of
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
-from consilience.network.network import MEMORY_LIMIT, Given, Network, discrete_only
+from consilience.network.network import MEMORY_LIMIT, Given, Network, check_network, discrete_only
 
 _Answer = TypeVar("_Answer")
 
@@ -148,6 +148,7 @@ def log_probability(
     positive; a value that is certain adds nothing. Of an event about continuous variables it is
     that of :func:`probability`.
     """
+    check_network("log_probability", net)
     if isinstance(by, Best):
         return _best(by, lambda way: log_probability(net, given, by=way))
     rest, events = split_given(given, net.variables)

@@ -26,13 +26,14 @@ from consilience._typing import Floats
 from consilience.errors import ModelError
 from consilience.inference.queries import joint
 from consilience.inference.ways import Exact
-from consilience.network.network import Network, discrete_only
+from consilience.network.network import Network, check_network, discrete_only
 
 __all__ = ["entropy", "kl_divergence"]
 
 
 def entropy(net: Network, *, by: Exact | None = None) -> float:
     """Entropy of the joint distribution in nats; of discrete nodes only."""
+    check_network("entropy", net)
     discrete_only("entropy", net)
     total = 0.0
     for name in _dearest_first(net, {name: local.parents for name, local in net.tables.items()}):
@@ -47,6 +48,8 @@ def kl_divergence(p: Network, q: Network, *, by: Exact | None = None) -> float:
 
     Both networks must have the same variables with the same states, each state in whatever order.
     """
+    check_network("kl_divergence", p, "p")
+    check_network("kl_divergence", q, "q")
     discrete_only("kl_divergence", p)
     discrete_only("kl_divergence", q)
     _check_same_variables(p, q)

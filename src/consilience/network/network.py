@@ -10,7 +10,7 @@ from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.data.variable import Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
-from consilience.errors import ModelError
+from consilience.errors import InputError, ModelError
 from consilience.graph.dag import DAG
 from consilience.network.record import Record
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from consilience.inference.ways import Exact
     from consilience.network.factor import Factor
 
-__all__ = ["DRAWS", "MEMORY_LIMIT", "SEED", "Given", "Network", "discrete_only"]
+__all__ = ["DRAWS", "MEMORY_LIMIT", "SEED", "Given", "Network", "check_network", "discrete_only"]
 
 MEMORY_LIMIT = 2**31
 """Bytes that inference may allocate by default."""
@@ -256,3 +256,13 @@ def _check_families(distributions: Mapping[str, Distribution]) -> None:
                     f"node {name!r} and its parent {parent.name!r} disagree about its states.",
                     variable=name,
                 )
+
+
+def check_network(owner: str, net: Network, name: str = "net") -> None:
+    """Refuse what is not a network."""
+    if not isinstance(net, Network):
+        raise InputError(
+            f"{owner}: {name} must be a Network, got a {type(net).__name__}; cs.fit(graph, table) "
+            "makes one of a graph, cs.load(path) reads one.",
+            parameter=name,
+        )

@@ -8,7 +8,7 @@ from consilience import _check
 from consilience._typing import Floats, Seed
 from consilience.distributions import Distribution, Posterior
 from consilience.errors import ModelError
-from consilience.network.network import Network
+from consilience.network.network import Network, check_network
 
 __all__ = ["draws", "parameter_intervals", "posterior_of"]
 
@@ -33,6 +33,7 @@ def draws(net: Network, n_draws: int, *, seed: Seed = None) -> Iterator[Network]
 
     The source node, whose table states shares of rows, is not drawn but kept.
     """
+    check_network("draws", net)
     _check.whole("draws", at_least=0, n_draws=n_draws)
     rng = _check.generator(seed)
     drawn = {
