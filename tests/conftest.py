@@ -10,7 +10,7 @@ from hypothesis import settings
 
 # The first example of a test may compile kernels, and machines may be busy. Examples differ from
 # run to run; `pytest --hypothesis-profile=thorough` tries many at once.
-settings.register_profile("consilience", deadline=None, max_examples=30)
+settings.register_profile("consilience", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("consilience")
 
