@@ -348,6 +348,7 @@ def test_a_refusal_for_want_of_memory_advises_what_a_command_can_do(tmp_path):
         said = refused(*command)
         assert "would need" in said
         assert "consilience sample" in said
+        assert ("--by best" in said) == (command[0] == "query")
         assert "memory_limit" not in said
         assert "cs." not in said
         assert "net." not in said
@@ -363,3 +364,19 @@ def test_events_are_given_to_a_query(tmp_path):
     assert math.exp(found["log_probability_of_given"]) == pytest.approx(net.probability(event))
     assert str(round(net.query("hospital", given=event)["south"], 4)) in said
     assert "a state or a number is wanted" in refused("query", model, "hospital", "--event", "a =")
+
+
+def test_a_query_is_estimated_by_the_way_that_is_chosen(tmp_path):
+    model = tmp_path / "model.json"
+    cs.save(network(), model)
+    exact = json.loads(passed("query", model, "smoke", "--given", "cough=yes", "--json"))
+    for way in ("best", "likelihood-weighting", "logic-sampling", "adaptive-importance"):
+        draws = () if way == "best" else ("--draws", "20000", "--seed", "2")
+        asked = ("query", model, "smoke", "--given", "cough=yes", "--by", way, *draws, "--json")
+        found = json.loads(passed(*asked))
+        for one, other in zip(found["probabilities"], exact["probabilities"], strict=True):
+            assert one["probability"] == pytest.approx(other["probability"], abs=0.05)
+    said = refused("query", model, "smoke", "--given", "cough=yes", "--by", "gibbs")
+    assert "use --by likelihood-weighting" in said
+    said = refused("query", model, "smoke", "--by", "loopy", "--draws", "100")
+    assert "--draws goes with estimates from draws, not with --by loopy" in said

@@ -31,7 +31,8 @@ PHRASES: Final = {
     ),
     "Read it with source=..., or give a dict": "Name their column with --source, or give a file",
     "estimate the answer (by=cs.inference.Best()), or raise memory_limit (of a query: "
-    "by=cs.inference.Exact(memory_limit=...))": "or draw rows and count (consilience sample)",
+    "by=cs.inference.Exact(memory_limit=...))": "or draw rows and count (consilience sample). "
+    "Estimate the answer with --by best",
     ", or raise memory_limit (of a query: by=cs.inference.Exact(memory_limit=...))": "",
     ", or raise memory_limit": "",
     " Raise memory_limit, or use": " Use",
@@ -90,6 +91,7 @@ def _written() -> Iterator[tuple[str, str]]:
     from consilience.cli.fuse import PARAMETERS, THRESHOLDS, WEIGHTS
     from consilience.cli.scores import SCORES
     from consilience.cli.structures import SEARCHES
+    from consilience.cli.ways import WAYS
 
     for name, (choice, _) in SCORES.items():
         yield rf"\bcs\.(?:scores\.)?{choice}\([^()]*\)", f"--score {name}"
@@ -97,6 +99,8 @@ def _written() -> Iterator[tuple[str, str]]:
         yield rf"\bcs\.(?:searches\.)?{fact.choice}\([^()]*\)", f"--structure {name}"
     for choice in ESTIMATORS:
         yield rf"\bcs\.(?:estimators\.)?{choice}\([^()]*\)", f"--parameters {choice.lower()}"
+    for name, choice in WAYS.items():
+        yield rf"\bby=cs\.inference\.{choice}\([^()]*\)", f"--by {name}"
     fusion = {"parameters": PARAMETERS, "threshold": THRESHOLDS, "weights": WEIGHTS}
     for option, choices in fusion.items():
         for name, choice in choices.items():

@@ -12,6 +12,7 @@ from consilience.cli.given import given_of, given_option
 from consilience.cli.outputs import check_inputs
 from consilience.cli.sequences import static_model
 from consilience.cli.terminal import echo
+from consilience.cli.ways import way_of, way_options
 
 __all__ = ["query"]
 
@@ -27,6 +28,7 @@ __all__ = ["query"]
     help="What is known as well, such as 'age >= 60 or not (smoke = yes and cp in {a, b})'; "
     "repeatable.",
 )
+@way_options
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @spoken
 def query(
@@ -35,6 +37,10 @@ def query(
     *,
     given: tuple[str, ...],
     event: tuple[str, ...],
+    by: str,
+    draws: int | None,
+    error: float | None,
+    seed: int | None,
     as_json: bool,
 ) -> None:
     """Probability of each state of a node, given others.
@@ -44,7 +50,7 @@ def query(
 
     Of a continuous node there are mean, sd and quantiles; of several also their correlations; of
     both kinds together those of the continuous ones in each state. What cannot be computed exactly
-    is estimated from draws, with standard errors.
+    is estimated from draws, with standard errors; --by estimates anything.
 
     NODE=A|B is the state 'A|B' if the node has one of that name, and otherwise the state A or B.
 
@@ -54,6 +60,7 @@ def query(
       consilience query model.json disease smoking --given 'age=50-69|70+' --json
       consilience query model.json blood_pressure --given age=62.5 --given sex=F
       consilience query model.json disease --given '"dose=mg"=10|20'
+      consilience query model.json disease --given age=70+ --by best --error 0.001
       consilience query model.json disease --event 'age >= 60 or not smoking = never'
     """
     import consilience as cs
@@ -62,8 +69,10 @@ def query(
     net = static_model(model)
     known = given_of(net, given)
     everything = [known, *map(cs.Event.parse, event)]
-    belief = net.query(names, given=everything)
-    log_given = cs.log_probability(net, everything)
+    way = way_of(by, draws=draws, error=error, seed=seed)
+    belief = net.query(names, given=everything, by=way)
+    of_given = way if by == "exact" else cs.inference.Best()
+    log_given = cs.log_probability(net, everything, by=of_given) if known or event else 0.0
     if as_json:
         plain = plain_belief(belief) | plain_given(net, known, log_given)
         plain |= {"events": list(event)} if event else {}
