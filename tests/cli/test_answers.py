@@ -378,5 +378,5 @@ def test_a_query_is_estimated_by_the_way_that_is_chosen(tmp_path):
             assert one["probability"] == pytest.approx(other["probability"], abs=0.05)
     said = refused("query", model, "smoke", "--given", "cough=yes", "--by", "gibbs")
     assert "use --by likelihood-weighting" in said
-    said = refused("query", model, "smoke", "--by", "loopy", "--draws", "100")
+    said = misused("query", model, "smoke", "--by", "loopy", "--draws", "100")
     assert "--draws goes with estimates from draws, not with --by loopy" in said
