@@ -242,7 +242,7 @@ def coefficients(voters: list[Voter], tables: dict[str, Table]) -> list[Row]:
 def parameters_along(dag: cs.DAG, tables: dict[str, Table], choice: Any) -> cs.Network:
     voters = [Voter(name, dag, table) for name, table in tables.items()]
     weights = dict.fromkeys(tables, 1.0)
-    return parameters_of(choice, dag, voters, weights, source="source")[0]
+    return parameters_of(choice, dag, voters, weights, source="source").network
 
 
 def told(net: cs.Network) -> list[Row]:

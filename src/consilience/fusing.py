@@ -19,7 +19,7 @@ from consilience.errors import DataError, InputError
 from consilience.files.registry import FORMATS, load
 from consilience.fusion.choosing import Order, StrongestFirst, choose
 from consilience.fusion.fusion_record import Fusion
-from consilience.fusion.parameters import Merged, Pool, parameters_of
+from consilience.fusion.parameters import Merged, Pool, Pooled, parameters_of
 from consilience.fusion.pools import LinearPool
 from consilience.fusion.source_graphs import Opened, Task, forbidden_arcs, voters_of
 from consilience.fusion.source_weights import EqualWeights, Weighting, weights_of
@@ -145,17 +145,18 @@ def fuse(
     )
     level, rule, remarks = _threshold(threshold, counted, arranged, voters, source=source)
     dag, decisions = choose(counted, level, arranged)
-    network, more = _parameters(parameters, dag, voters, shares, source=source)
+    pooled = _parameters(parameters, dag, voters, shares, source=source)
     return Fusion(
         dag,
-        network,
+        None if pooled is None else pooled.network,
         counted,
         level,
         rule,
         decisions,
         {voter.name: voter.dag for voter in voters},
         shares,
-        (*notes, *remarks, *more),
+        (*notes, *remarks, *(() if pooled is None else pooled.notes)),
+        {} if pooled is None else pooled.heterogeneity,
     )
 
 
@@ -330,7 +331,7 @@ def _parameters(
     weights: Mapping[str, float],
     *,
     source: str,
-) -> tuple[Network | None, list[str]]:
+) -> Pooled | None:
     bare = [voter.name for voter in voters if voter.table is None and voter.network is None]
     if bare:
         if choice is not None:
@@ -340,7 +341,7 @@ def _parameters(
                 parameter="parameters",
                 source=bare[0],
             )
-        return None, []
+        return None
     if choice is None:
         has_rows = all(voter.table is not None for voter in voters)
         choice = Merged() if has_rows else LinearPool()

@@ -23,7 +23,7 @@ def one_family(tables, choice, dag, child):
     voters = [Voter(name, dag, rows) for name, rows in tables.items()]
     first = next(iter(tables.values())).variables
     wanted = Wanted(first[child], tuple(first[p] for p in dag.parents(child)))
-    [opinions], _ = opinions_of([wanted], voters, with_variance=True)
+    [opinions], _ = opinions_of([wanted], voters)
     return choice.pool(opinions, np.ones(len(opinions)))
 
 

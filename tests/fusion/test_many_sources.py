@@ -32,7 +32,7 @@ def test_a_small_source_is_climbed_a_few_times_only(monkeypatch):
     assert len(begun) < 10 * 20
 
 
-def test_a_linear_pool_asks_no_posterior_for_its_variances(monkeypatch):
+def test_a_pool_draws_few_tables_for_the_variances_of_a_source(monkeypatch):
     nets = {n: cs.fit(cs.DAG([("a", "b")], nodes=["c"]), t) for n, t in _sources(3).items()}
     kinds = {type(net["b"].posterior) for net in nets.values()}
 

@@ -10,6 +10,9 @@ from consilience.fusion.coefficient_pooling import (
 from consilience.fusion.fusion_record import (
     Fusion as Fusion,
 )
+from consilience.fusion.heterogeneity import (
+    Heterogeneity as Heterogeneity,
+)
 from consilience.fusion.parameters import (
     Merged as Merged,
 )

@@ -31,6 +31,10 @@ Discrete children: by coefficient, every entry of a table has the weight :math:`
 \mathrm{var}(\theta_{fjk})` of its Dirichlet posterior, and rows are normalised; with matrices, the
 counts are merged. Logistic nodes: by coefficient with the variances of their posteriors.
 
+Every pooled family has a posterior (:mod:`consilience.fusion.fused_posteriors`), with matrices the
+exact one under a flat prior; logistic ones, and regressions whose rows do not determine all
+coefficients, have none.
+
 References
 ----------
 T.-H. Fan, D. K. J. Lin, K.-F. Cheng (2007). Regression analysis for massive datasets. Data and
@@ -40,20 +44,32 @@ Knowledge Engineering 61(3).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
 
 from consilience._typing import Bools, Floats
-from consilience.distributions import Categorical, Distribution
+from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.distributions.dirichlet import DirichletPosterior
 from consilience.errors import DataError
 from consilience.fusion.family_answers import Lines, Opinion
+from consilience.fusion.fused_posteriors import (
+    Spread,
+    pooled_spread,
+    with_spread,
+    with_table_posterior,
+)
 from consilience.fusion.pools import LinearPool
-from consilience.parameters.regression import least_squares
+from consilience.parameters.regression import Regressions, least_squares
 
-__all__ = ["InverseVariance", "PrecisionMatrices"]
+__all__ = [
+    "InverseVariance",
+    "PrecisionMatrices",
+    "between_sources",
+    "stacked_lines",
+    "with_row_posterior",
+]
 
 COLLINEAR = 1e-12  # smallest eigenvalue of correlations that counts as different from zero
 SMALLEST_SHARE = 1e-12  # of the largest variance: an exact fit is not given all weight
@@ -69,14 +85,13 @@ class InverseVariance:
     """
 
     needs_rows: ClassVar[bool] = False
-    needs_variance: ClassVar[bool] = True
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family; ``weights`` are for a linear pool."""
         local = opinions[0].distribution
-        lines = _lines(opinions)
+        lines = stacked_lines(opinions)
         if lines is not None:
-            return _line(local, *_by_coefficient(lines, opinions))
+            return _line(local, _by_coefficient(lines, opinions))
         if any(opinion.variance is None for opinion in opinions):
             return LinearPool().pool(opinions, weights)
         return _by_posterior(opinions)
@@ -91,20 +106,51 @@ class PrecisionMatrices:
     """
 
     needs_rows: ClassVar[bool] = True
-    needs_variance: ClassVar[bool] = True
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family; the weights of the sources do not matter."""
         local = opinions[0].distribution
-        lines = _lines(opinions)
+        lines = stacked_lines(opinions)
         if lines is not None:
-            return _line(local, *_by_matrix(lines, local.child.name))
+            return _line(local, _by_matrix(lines, local.child.name))
         if isinstance(local, Categorical):
             return _merged_table(local, opinions)
         return _by_posterior(opinions)
 
 
-def _lines(opinions: Sequence[Opinion]) -> Lines | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A pooled regression in each joint state: its coefficients, and how well they are known.
+
+    ``center``, ``covariance`` and ``freedom`` are those of a ``Spread``; ``is_determined`` says
+    where the rows determine every coefficient.
+    """
+
+    intercept: Floats
+    coefficients: Floats
+    variance: Floats
+    center: Floats
+    covariance: Floats
+    freedom: Floats
+    is_determined: Bools
+
+    @property
+    def arrays(self) -> tuple[Floats | Bools, ...]:
+        """All fields."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
+def with_row_posterior(line: LinearGaussian, lines: Lines) -> LinearGaussian:
+    """A regression with the posterior that the rows give it under a flat prior, if they can."""
+    if lines.weight.sum() <= lines.mean.shape[-1]:
+        return line
+    fitted = _by_matrix(lines, line.child.name)
+    if not fitted.is_determined.all():
+        return line
+    return with_spread(line, Spread(fitted.center, fitted.covariance, fitted.freedom))
+
+
+def stacked_lines(opinions: Sequence[Opinion]) -> Lines | None:
     """The moments of all sources, with a leading axis for them; None if not all have any."""
     found = [opinion.rows for opinion in opinions if isinstance(opinion.rows, Lines)]
     if len(found) < len(opinions):
@@ -116,12 +162,13 @@ def _lines(opinions: Sequence[Opinion]) -> Lines | None:
     )
 
 
-def _line(
-    local: Distribution, intercept: Floats, coefficients: Floats, variance: Floats
-) -> Distribution:
-    sd = np.sqrt(np.maximum(variance, 0.0))
-    every = np.concatenate([intercept[:, None], coefficients, sd[:, None]], axis=1)
-    return local.with_parameters(every.reshape(local.parameters.shape))
+def _line(local: Distribution, fitted: Fitted) -> Distribution:
+    sd = np.sqrt(np.maximum(fitted.variance, 0.0))
+    every = np.concatenate([fitted.intercept[:, None], fitted.coefficients, sd[:, None]], axis=1)
+    line = local.with_parameters(every.reshape(local.parameters.shape))
+    if not isinstance(line, LinearGaussian) or not fitted.is_determined.all():
+        return line
+    return with_spread(line, Spread(fitted.center, fitted.covariance, fitted.freedom))
 
 
 def _by_posterior(opinions: Sequence[Opinion]) -> Distribution:
@@ -133,11 +180,20 @@ def _by_posterior(opinions: Sequence[Opinion]) -> Distribution:
     n_states = seen.shape[1]
     flat = variance.reshape(len(opinions), n_states, -1)
     precision = np.where(seen[:, :, None], 1 / _floored(flat), 0.0)
+    total = precision.sum(axis=0)
     every = np.stack([op.distribution.parameters.reshape(n_states, -1) for op in opinions])
-    mean = ((precision * every).sum(axis=0) / precision.sum(axis=0)).reshape(local.parameters.shape)
+    mean = ((precision * every).sum(axis=0) / total).reshape(local.parameters.shape)
     if isinstance(local, Categorical):
-        mean = mean / mean.sum(axis=-1, keepdims=True)
-    return local.with_parameters(mean)
+        table = local.with_parameters(mean / mean.sum(axis=-1, keepdims=True))
+        return with_table_posterior(table, 1 / total)
+    pooled = local.with_parameters(mean)
+    spreads = [opinion.spread for opinion in opinions if opinion.spread is not None]
+    if not isinstance(pooled, LinearGaussian) or len(spreads) < len(opinions):
+        return pooled
+    weights = (precision / total)[..., :-1]
+    freedom = sum(np.where(row, one.freedom, 0.0) for row, one in zip(seen, spreads, strict=True))
+    center = np.zeros((n_states, weights.shape[-1] - 1))  # where the intercepts are compared
+    return with_spread(pooled, pooled_spread(spreads, weights, center, np.asarray(freedom)))
 
 
 def _floored(variance: Floats) -> Floats:
@@ -146,33 +202,28 @@ def _floored(variance: Floats) -> Floats:
     return np.maximum(variance, np.where(floor > 0, floor, 1.0))
 
 
-def _by_coefficient(lines: Lines, opinions: Sequence[Opinion]) -> tuple[Floats, Floats, Floats]:
-    """Intercept, coefficients and variance in each joint state."""
+def _by_coefficient(lines: Lines, opinions: Sequence[Opinion]) -> Fitted:
+    """The weighted means in each joint state."""
     fits = least_squares((lines.weight, lines.mean, lines.scatter))
     known = np.stack([opinion.is_known for opinion in opinions])
-    n = np.where(known, lines.weight, 1.0)
-    freedom = np.where(known, lines.weight - fits.rank, 1.0)
-    residual = np.where(known, fits.residual, 0.0)
+    freedom = np.where(known, lines.weight - fits.rank, 0.0).sum(axis=0)
     center, away = _centered(lines)
-    inverse = _inverse(lines.scatter[..., :-1, :-1], known)
-    d = away[..., :-1]
-    unit = [1 / n + np.einsum("fjn,fjnm,fjm->fj", d, inverse, d)]
-    unit += list(np.einsum("fjnn->nfj", inverse))
-    variance = _floored((residual / freedom)[..., None] * np.stack(unit, axis=-1))
-    precision = np.where(known[..., None], 1 / variance, 0.0)
+    spreads = [opinion.spread for opinion in opinions if opinion.spread is not None]
+    variance = [np.einsum("jaa->ja", spread.moved(center[:, :-1])) for spread in spreads]
+    precision = np.where(known[..., None], 1 / _floored(np.stack(variance)), 0.0)
     total = precision.sum(axis=0)
-    betas = _betas(fits.coefficients, away)
-    mean = (precision * betas).sum(axis=0) / np.where(total > 0, total, 1.0)
-    left = residual.sum(axis=0) / np.maximum(np.where(known, freedom, 0.0).sum(axis=0), 1.0)
-    found = (*_uncentered(mean, center), left)
-    has_one = np.asarray(known.any(axis=0))
-    if has_one.all():
+    weights = precision / np.where(total > 0, total, 1.0)
+    mean = (weights * _betas(fits.coefficients, away)).sum(axis=0)
+    left = np.where(known, fits.residual, 0.0).sum(axis=0) / np.maximum(freedom, 1.0)
+    spread = pooled_spread(spreads, weights, center[:, :-1], np.maximum(freedom, 1.0))
+    found = _fitted(mean, center, left, spread, np.asarray(known.any(axis=0)))
+    if found.is_determined.all():
         return found
     merged = _by_matrix(lines, opinions[0].distribution.child.name)
-    return _chosen(has_one, found, merged)
+    return _chosen(found.is_determined, found, merged)
 
 
-def _by_matrix(lines: Lines, child: str) -> tuple[Floats, Floats, Floats]:
+def _by_matrix(lines: Lines, child: str) -> Fitted:
     """The regression on all rows together, in each joint state; too few rows borrow that of all
     states.
     """
@@ -198,19 +249,60 @@ def _by_matrix(lines: Lines, child: str) -> tuple[Floats, Floats, Floats]:
     return _chosen(is_enough, found, whole)
 
 
-def _summed(lines: Lines) -> tuple[Floats, Floats, Floats]:
+def between_sources(lines: Lines) -> tuple[Floats, Floats, Floats, Floats]:
+    """By joint state: squares between the sources and within them, and their degrees of freedom.
+
+    The order is between, within, freedom between, freedom within.
+    """
+    apart = _apart(lines)
+    has_rows = lines.weight > 0
+    ranks = np.where(has_rows, apart.fits.rank, 0).sum(axis=0)
+    rows = lines.weight.sum(axis=0)
+    return apart.between, apart.within, ranks - np.where(rows > 0, apart.rank, 0), rows - ranks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Apart:
+    """The regression on all rows, and what the sources are away from it, by joint state."""
+
+    fits: Regressions
+    center: Floats
+    mean: Floats
+    inverse: Floats
+    rank: Floats
+    between: Floats
+    within: Floats
+
+
+def _apart(lines: Lines) -> _Apart:
     center, away = _centered(lines)
     fits = least_squares((lines.weight, lines.mean, lines.scatter))
     betas = _betas(fits.coefficients, away)
     products = _products(lines, away[..., :-1])
-    total = products.sum(axis=0)
     right = np.einsum("fjab,fjb->ja", products, betas)
-    mean, rank = _solved(total, right)
+    mean, inverse, rank = _solved(products.sum(axis=0), right)
     apart = betas - mean
     between = np.einsum("fja,fjab,fjb->j", apart, products, apart)
-    left = np.where(lines.weight > 0, fits.residual, 0.0).sum(axis=0) + between
-    freedom = np.maximum(lines.weight.sum(axis=0) - rank, 1.0)
-    return (*_uncentered(mean, center), left / freedom)
+    within = np.where(lines.weight > 0, fits.residual, 0.0).sum(axis=0)
+    return _Apart(fits, center, mean, inverse, rank, between, within)
+
+
+def _summed(lines: Lines) -> Fitted:
+    found = _apart(lines)
+    freedom = np.maximum(lines.weight.sum(axis=0) - found.rank, 1.0)
+    variance = (found.within + found.between) / freedom
+    spread = Spread(found.center[:, :-1], found.inverse * variance[:, None, None], freedom)
+    is_determined = found.rank == found.mean.shape[-1]
+    return _fitted(found.mean, found.center, variance, spread, is_determined)
+
+
+def _fitted(
+    betas: Floats, center: Floats, variance: Floats, spread: Spread, is_determined: Bools
+) -> Fitted:
+    """The record of coefficients with the intercept at the centre, less the mean of the child."""
+    at_zero = center[:, -1] + betas[:, 0] - (betas[:, 1:] * center[:, :-1]).sum(axis=1)
+    parts = (spread.center, spread.covariance, spread.freedom)
+    return Fitted(at_zero, betas[:, 1:], variance, *parts, is_determined)
 
 
 def _centered(lines: Lines) -> tuple[Floats, Floats]:
@@ -228,11 +320,6 @@ def _betas(coefficients: Floats, away: Floats) -> Floats:
     return np.concatenate([at_center[..., None], coefficients], axis=-1)
 
 
-def _uncentered(betas: Floats, center: Floats) -> tuple[Floats, Floats]:
-    at_zero = center[:, -1] + betas[:, 0] - (betas[:, 1:] * center[:, :-1]).sum(axis=1)
-    return at_zero, betas[:, 1:]
-
-
 def _products(lines: Lines, d: Floats) -> Floats:
     """X'X of every source and joint state for X = [1, z - centre]."""
     n = lines.weight[..., None]
@@ -245,8 +332,8 @@ def _products(lines: Lines, d: Floats) -> Floats:
     return products
 
 
-def _solved(matrices: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Solutions of smallest norm on the scale of correlations, and ranks."""
+def _solved(matrices: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
+    """Solutions of smallest norm on the scale of correlations, inverses, and ranks."""
     scale = np.sqrt(np.einsum("jaa->ja", matrices))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(matrices / (scale[:, :, None] * scale[:, None, :]))
@@ -258,27 +345,18 @@ def _solved(matrices: Floats, right: Floats) -> tuple[Floats, Floats]:
     rest = (right - np.einsum("jab,jb->ja", matrices, solution)) / scale
     along = np.einsum("jab,ja->jb", vectors, rest)
     along = np.divide(along, values, out=np.zeros_like(along), where=is_kept)
-    return solution + np.einsum("jab,jb->ja", vectors, along) / scale, is_kept.sum(axis=1)
+    solution += np.einsum("jab,jb->ja", vectors, along) / scale
+    inverse = (vectors / np.where(is_kept, values, np.inf)[:, None, :]) @ vectors.swapaxes(1, 2)
+    return solution, inverse / (scale[:, :, None] * scale[:, None, :]), is_kept.sum(axis=1)
 
 
-def _inverse(scatter: Floats, known: Bools) -> Floats:
-    """Inverses of the parents' scatter; of the identity where it has none."""
-    n = scatter.shape[-1]
-    safe = np.where(known[..., None, None], scatter, np.eye(n))
-    scale = np.sqrt(np.einsum("...nn->...n", safe))
-    outer = scale[..., :, None] * scale[..., None, :]
-    return np.asarray(np.linalg.inv(safe / outer) / outer)
-
-
-def _chosen(
-    is_first: Bools, first: tuple[Floats, ...], second: tuple[Floats, ...]
-) -> tuple[Floats, Floats, Floats]:
+def _chosen(is_first: Bools, first: Fitted, second: Fitted) -> Fitted:
     """The one where it may be taken, the other elsewhere, by joint state."""
-    intercept, coefficients, variance = (
+    parts = (
         np.where(is_first.reshape(-1, *[1] * (a.ndim - 1)), a, b)
-        for a, b in zip(first, second, strict=True)
+        for a, b in zip(first.arrays, second.arrays, strict=True)
     )
-    return intercept, coefficients, variance
+    return Fitted(*parts)
 
 
 def _merged_table(local: Categorical, opinions: Sequence[Opinion]) -> Categorical:

@@ -9,6 +9,7 @@ from consilience import _freeze
 from consilience._typing import Bools, Floats
 from consilience.data.variable import Variable
 from consilience.distributions import Distribution
+from consilience.fusion.fused_posteriors import Spread
 
 __all__ = ["Lines", "Opinion", "Wanted"]
 
@@ -80,6 +81,8 @@ class Opinion:
         source has no rows.
     mean, covariance
         Of the continuous parents in each joint state of the discrete ones, for regressions.
+    spread
+        How well the coefficients of a regression are known, if the source tells.
     """
 
     source: str
@@ -89,3 +92,4 @@ class Opinion:
     rows: Floats | Lines | None = None
     mean: Floats | None = None
     covariance: Floats | None = None
+    spread: Spread | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from consilience import _freeze
 from consilience.fusion.choosing import Decision
+from consilience.fusion.heterogeneity import Heterogeneity
 from consilience.fusion.votes import Votes
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
@@ -41,6 +42,8 @@ class Fusion:
         How much each source counts; they sum to the number of sources.
     notes
         What a reader should know, one sentence each.
+    heterogeneity
+        By child how far the sources differ about its family, where parameters were pooled.
     """
 
     dag: DAG
@@ -52,6 +55,7 @@ class Fusion:
     sources: Mapping[str, DAG]
     weights: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    heterogeneity: Mapping[str, Heterogeneity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _freeze.own(self)

@@ -16,7 +16,7 @@ are; the fusion notes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -24,9 +24,13 @@ from consilience import _check
 from consilience._typing import Bools, Floats
 from consilience.data.table import Table
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
-from consilience.distributions.categorical import proportions
+from consilience.distributions.categorical import Posterior, proportions
+from consilience.distributions.dirichlet import DirichletPosterior
+from consilience.distributions.laplace import LaplacePosterior
+from consilience.distributions.normal_inverse_gamma import NormalInverseGammaPosterior
 from consilience.errors import ModelError
 from consilience.fusion.family_answers import Lines, Opinion, Wanted
+from consilience.fusion.fused_posteriors import Spread, spread_of, spread_of_rows
 from consilience.fusion.partial import extended
 from consilience.fusion.voters import Voter
 from consilience.network.factor import Factor
@@ -39,14 +43,16 @@ from consilience.statistics.gather import count, engine_of, moments
 
 __all__ = ["opinions_of"]
 
+N_DRAWS = 200
+"""Of a table, behind its variances: those have an error of a tenth, the weights of a pool less."""
+
 
 def opinions_of(
-    wanted: Sequence[Wanted], voters: Sequence[Voter], *, with_variance: bool
+    wanted: Sequence[Wanted], voters: Sequence[Voter]
 ) -> tuple[list[list[Opinion]], list[str]]:
     """What the sources say about each family, and the children that no source has all parents of.
 
-    Sources that have nothing to say about a family are left out of its list. Variances take draws
-    from some posteriors, and are there if they are asked for.
+    Sources that have nothing to say about a family are left out of its list.
     """
     found: list[list[Opinion]] = [[] for _ in wanted]
     partial = []
@@ -55,14 +61,14 @@ def opinions_of(
         if not able:
             partial.append(family.child.name)
         for voter in able or [v for v in voters if family.child.name in v.dag.nodes]:
-            opinion = _opinion(family.among(voter.dag.nodes), voter, with_variance)
+            opinion = _opinion(family.among(voter.dag.nodes), voter)
             found[k].append(opinion if able else extended(opinion, family))
     return found, partial
 
 
-def _opinion(family: Wanted, voter: Voter, with_variance: bool) -> Opinion:
+def _opinion(family: Wanted, voter: Voter) -> Opinion:
     if voter.network is not None:
-        return _of_network(family, voter.name, voter.network, with_variance)
+        return _of_network(family, voter.name, voter.network)
     if voter.table is None:
         raise ModelError(
             f"source {voter.name!r} is a graph without parameters or rows.", source=voter.name
@@ -102,9 +108,9 @@ def _regression(family: Wanted, source: str, table: Table) -> Opinion:
     )
     parents = scatter[:, :-1, :-1] / np.maximum(weight, 1.0)[:, None, None]
     is_known = (fits.rank == p) & (freedom > 0)
-    return Opinion(
-        source, local, is_known, None, Lines(weight, mean, scatter), mean[:, :-1], parents
-    )
+    lines = Lines(weight, mean, scatter)
+    spread = spread_of_rows((weight, mean, scatter), variance, is_known)
+    return Opinion(source, local, is_known, None, lines, mean[:, :-1], parents, spread)
 
 
 def _logistic(family: Wanted, source: str, table: Table) -> Opinion:
@@ -116,10 +122,10 @@ def _logistic(family: Wanted, source: str, table: Table) -> Opinion:
     return Opinion(source, local, counts.to_dense().values[0].sum(axis=1) > 0, variance)
 
 
-def _of_network(family: Wanted, source: str, net: Network, with_variance: bool) -> Opinion:
+def _of_network(family: Wanted, source: str, net: Network) -> Opinion:
     own = net[family.child.name]
     if set(own.parents) == set(family.names[:-1]):
-        return _own_family(family, source, net, with_variance)
+        return _own_family(family, source, net)
     if family.kind == "table":
         cells = _joint(net, family.names)
         rows = cells.reshape(-1, family.child.n_states)
@@ -137,18 +143,26 @@ def _of_network(family: Wanted, source: str, net: Network, with_variance: bool) 
     return _projected(family, source, net)
 
 
-def _own_family(family: Wanted, source: str, net: Network, with_variance: bool) -> Opinion:
+def _own_family(family: Wanted, source: str, net: Network) -> Opinion:
     """The network's own distribution with its axes in the order of the family."""
     own = net[family.child.name]
-    posterior = own.posterior if with_variance else None
-    variance = None if posterior is None else posterior.variance()
+    variance = None if own.posterior is None else _variance(own.posterior)
     local, variance = _reordered(own, variance, family)
     n_states = int(np.prod([p.n_states for p in family.discrete], initial=1))
     known = np.ones(n_states, bool)
     if not isinstance(local, LinearGaussian):
         return Opinion(source, local, known, variance)
     mean, covariance, _ = _parents_of(family, net)
-    return Opinion(source, local, known, variance, None, mean, covariance)
+    spread = _turned_spread(spread_of(own.posterior), own, family)
+    return Opinion(source, local, known, variance, None, mean, covariance, spread)
+
+
+def _variance(posterior: Posterior) -> Floats:
+    """Variances of the parameters; from a few draws where there is no formula."""
+    if isinstance(posterior, DirichletPosterior | NormalInverseGammaPosterior | LaplacePosterior):
+        return posterior.variance()
+    drawn = islice(posterior.draws(np.random.default_rng(0)), N_DRAWS)
+    return np.stack(list(drawn)).var(axis=0, ddof=1)
 
 
 def _reordered(
@@ -177,6 +191,24 @@ def _reordered(
     else:
         local = Logistic(family.child, family.given, turned(own.intercept), slopes)
     return local, None if variance is None else turned(variance)[..., last]
+
+
+def _turned_spread(spread: Spread | None, own: Distribution, family: Wanted) -> Spread | None:
+    """The spread with its joint states and coefficients in the order of the family."""
+    if spread is None or own.given == family.given:
+        return spread
+    names = [p.name for p in own.given if not p.is_continuous]
+    lines = [p.name for p in own.given if p.is_continuous]
+    sizes = [p.n_states for p in own.given if not p.is_continuous]
+    axes = [names.index(p.name) for p in family.discrete]
+    rows = np.arange(len(spread.freedom)).reshape(sizes).transpose(axes).ravel()
+    places = [lines.index(p.name) for p in family.continuous]
+    order = [0, *(1 + place for place in places)]
+    return Spread(
+        spread.center[rows][:, places],
+        spread.covariance[rows][:, order][:, :, order],
+        spread.freedom[rows],
+    )
 
 
 def _projected(family: Wanted, source: str, net: Network) -> Opinion:

@@ -10,17 +10,26 @@ it, also one that keeps the sources apart. Every other choice takes the opinion 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience._typing import Floats
+from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions import Distribution
 from consilience.errors import InputError
-from consilience.fusion.family_answers import Opinion, Wanted
+from consilience.fusion.coefficient_pooling import with_row_posterior
+from consilience.fusion.family_answers import Lines, Opinion, Wanted
+from consilience.fusion.heterogeneity import (
+    Heterogeneity,
+    heterogeneity_of,
+    note_on,
+    of_counts,
+    of_lines,
+)
 from consilience.fusion.opinions import opinions_of
 from consilience.fusion.pools import LinearPool
 from consilience.fusion.united_tables import pooled_table, recoded
@@ -29,8 +38,10 @@ from consilience.graph.dag import DAG
 from consilience.learning import fit
 from consilience.network.network import Network
 from consilience.network.record import Record
+from consilience.statistics.family import Family
+from consilience.statistics.gather import count, moments
 
-__all__ = ["Merged", "Pool", "parameters_of"]
+__all__ = ["Merged", "Pool", "Pooled", "parameters_of"]
 
 
 class Pool(Protocol):
@@ -39,11 +50,6 @@ class Pool(Protocol):
     @property
     def needs_rows(self) -> bool:
         """Whether the sources must have rows; networks alone do not do."""
-        ...
-
-    @property
-    def needs_variance(self) -> bool:
-        """Whether it looks at variances of parameters, which may take draws."""
         ...
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
@@ -59,9 +65,9 @@ class Merged:
     ----------
     estimator, gaussian, logistic
         As for :func:`consilience.fit`. If nothing is given, the sources are one: ``HDC()`` for
-        tables, least squares for regressions. Otherwise the network has
-        the source as a node, and an estimator that keeps the sources apart, such as ``HDMCS()``,
-        makes others depend on it.
+        tables, least squares for regressions, with the posterior under a flat prior. Otherwise the
+        network has the source as a node, and an estimator that keeps the sources apart, such as
+        ``HDMCS()``, makes others depend on it.
     """
 
     estimator: Any = None
@@ -70,11 +76,37 @@ class Merged:
 
     def network(self, dag: DAG, voters: Sequence[Voter], source: str) -> Network:
         """The network of the graph; all sources must have rows."""
-        tables = {voter.name: voter.table for voter in voters if voter.table is not None}
-        rows = pooled_table(tables, source)
+        rows = self.rows(voters, source)
         if self == Merged():
-            return fit(dag, recoded(rows, rows.variables))
+            return _with_posteriors(fit(dag, recoded(rows, rows.variables)), rows)
         return fit(dag, rows, self.estimator, gaussian=self.gaussian, logistic=self.logistic)
+
+    def rows(self, voters: Sequence[Voter], source: str) -> Table:
+        """The rows of all sources in one table."""
+        tables = {voter.name: voter.table for voter in voters if voter.table is not None}
+        return pooled_table(tables, source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pooled:
+    """The network of a fused graph, how far its sources differ by child, and what to know."""
+
+    network: Network
+    heterogeneity: Mapping[str, Heterogeneity]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
+
+
+def _with_posteriors(net: Network, rows: Table) -> Network:
+    """The least squares of the rows, with the posteriors under a flat prior."""
+    local = dict(net.distributions)
+    for name, line in net.regressions.items():
+        names = [*(parent.name for parent in line.continuous), name]
+        found = moments(rows, names, by=[parent.name for parent in line.discrete])
+        local[name] = with_row_posterior(line, Lines(found.weight, found.mean, found.scatter))
+    return Network(local, net.source, net.record)
 
 
 def parameters_of(
@@ -84,7 +116,7 @@ def parameters_of(
     weights: Mapping[str, float],
     *,
     source: str,
-) -> tuple[Network, list[str]]:
+) -> Pooled:
     """The network of the fused graph, and what to know about it.
 
     Raises
@@ -100,22 +132,37 @@ def parameters_of(
     ]
     if isinstance(choice, Merged):
         return _merged(choice, dag, wanted, voters, source=source)
-    found, partial = opinions_of(wanted, voters, with_variance=choice.needs_variance)
+    found, partial = opinions_of(wanted, voters)
     local = []
     for family, opinions in zip(wanted, found, strict=True):
         pool = LinearPool() if family.child.name in partial else choice
         local.append(pool.pool(opinions, _weights(opinions, weights)))
-    notes = _notes(found, wanted, partial)
-    return Network.of(local, record=Record(method=repr(choice), notes=tuple(notes))), notes
+    apart = {
+        family.child.name: heterogeneity_of(opinions)
+        for family, opinions in zip(wanted, found, strict=True)
+        if family.child.name not in partial
+    }
+    net = Network.of(local, record=Record(method=repr(choice)))
+    return _told(net, apart, _notes(found, wanted, partial))
+
+
+def _told(net: Network, apart: Mapping[str, Heterogeneity | None], notes: Sequence[str]) -> Pooled:
+    """What was pooled, with the notes in the record of the network too."""
+    known = {name: one for name, one in apart.items() if one is not None}
+    every = [*notes, *note_on(known)]
+    record = replace(net.record, notes=(*net.record.notes, *every))
+    return Pooled(Network(net.distributions, net.source, record), known, tuple(every))
 
 
 def _merged(
     choice: Merged, dag: DAG, wanted: Sequence[Wanted], voters: Sequence[Voter], *, source: str
-) -> tuple[Network, list[str]]:
+) -> Pooled:
     """The merged fit; families that no source has are pooled instead."""
     lacking = [one for one in wanted if not any(set(one.names) <= set(v.dag.nodes) for v in voters)]
+    whole = [one for one in wanted if one not in lacking]
     if not lacking:
-        return choice.network(dag, voters, source), []
+        net = choice.network(dag, voters, source)
+        return _told(net, _apart_in_rows(net, whole, choice.rows(voters, source)), [])
     children = {family.child.name for family in lacking}
     kept = DAG((arc for arc in dag.arcs if arc[1] not in children), dag.nodes)
     net = choice.network(kept, voters, source)
@@ -125,13 +172,34 @@ def _merged(
             "their distributions cannot be kept apart by source. Use a pooled estimator.",
             parameter="parameters",
         )
-    found, partial = opinions_of(lacking, voters, with_variance=False)
+    found, partial = opinions_of(lacking, voters)
     rows = {voter.name: float(voter.n_rows or 0.0) for voter in voters}
     local = dict(net.distributions)
     for family, opinions in zip(lacking, found, strict=True):
         local[family.child.name] = LinearPool().pool(opinions, _weights(opinions, rows))
     notes = _notes(found, lacking, partial)
-    return Network(local, None, net.record), notes
+    apart = _apart_in_rows(net, whole, choice.rows(voters, source))
+    return _told(Network(local, None, net.record), apart, notes)
+
+
+def _apart_in_rows(
+    net: Network, wanted: Sequence[Wanted], rows: Table
+) -> dict[str, Heterogeneity | None]:
+    """How far the rows of the sources differ about each family that does not depend on them."""
+    found: dict[str, Heterogeneity | None] = {}
+    for family in wanted:
+        *parents, child = family.names
+        if net.source in net[child].parents:
+            continue
+        if family.kind == "table":
+            [counts] = count(rows, Family(child, tuple(parents)), by_source=True)
+            found[child] = of_counts(counts.to_dense().values)
+        elif family.kind == "regression":
+            names = [*(parent.name for parent in family.continuous), child]
+            by = [parent.name for parent in family.discrete]
+            one = moments(rows, names, by=by, by_source=True)
+            found[child] = of_lines(Lines(one.weight, one.mean, one.scatter))
+    return found
 
 
 def _check_rows(choice: Merged | Pool, voters: Sequence[Voter]) -> None:

@@ -29,6 +29,10 @@ Regressions :math:`N(a_f + b_f^\top z, v_f)`:
 Logistic nodes: the logarithmic pool is exact, the mean of the coefficients; the other two pools use
 it as well (a linear pool of logistic nodes is none).
 
+The linear and the democratic pool keep a posterior where all sources have one, that of the weighted
+mean (:mod:`consilience.fusion.fused_posteriors`); the logarithmic pool is a judgement about
+opinions, and has none.
+
 References
 ----------
 M. Stone (1961). The opinion pool. Annals of Mathematical Statistics 32.
@@ -54,6 +58,12 @@ from consilience._typing import Floats, Integers
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.errors import InputError, ModelError
 from consilience.fusion.family_answers import Opinion
+from consilience.fusion.fused_posteriors import (
+    Spread,
+    pooled_spread,
+    with_spread,
+    with_table_posterior,
+)
 
 __all__ = ["DemocraticPool", "LinearPool", "LogarithmicPool", "mean_coefficients", "shares"]
 
@@ -66,15 +76,12 @@ class LinearPool:
     """The weighted mean of what the sources say."""
 
     needs_rows: ClassVar[bool] = False
-    needs_variance: ClassVar[bool] = False
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family."""
         local = opinions[0].distribution
         if isinstance(local, Categorical):
-            w = shares(opinions, weights)  # (sources, parent states)
-            rows = np.einsum("fj,fjk->jk", w, _tables(opinions))
-            return local.with_parameters(_normal(rows).reshape(local.table.shape))
+            return _mean_table(local, opinions, shares(opinions, weights))
         if isinstance(local, Logistic):
             return mean_coefficients(opinions, shares(opinions, weights))
         return _mixture_line(opinions, shares(opinions, weights))
@@ -88,7 +95,6 @@ class LogarithmicPool:
     """
 
     needs_rows: ClassVar[bool] = False
-    needs_variance: ClassVar[bool] = False
 
     def pool(self, opinions: Sequence[Opinion], weights: Floats) -> Distribution:
         """The distribution of one family."""
@@ -126,7 +132,6 @@ class DemocraticPool:
 
     within: float = 0.1
     needs_rows: ClassVar[bool] = False
-    needs_variance: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check.positive("DemocraticPool", within=self.within)
@@ -143,8 +148,7 @@ class DemocraticPool:
         kept = w * self._in_majority(_distances(opinions), w)
         kept /= kept.sum(axis=0)
         if isinstance(local, Categorical):
-            rows = np.einsum("fj,fjk->jk", kept, _tables(opinions))
-            return local.with_parameters(_normal(rows).reshape(local.table.shape))
+            return _mean_table(local, opinions, kept)
         return _mixture_line(opinions, kept)
 
     def _in_majority(self, distances: Floats, weights: Floats) -> Floats:
@@ -168,6 +172,16 @@ def shares(opinions: Sequence[Opinion], weights: Floats) -> Floats:
     raw = known * np.asarray(weights, float)[:, None]
     raw = np.where(raw.sum(axis=0) > 0, raw, known)  # those with weight have not seen it
     return np.asarray(raw / raw.sum(axis=0))
+
+
+def _mean_table(local: Categorical, opinions: Sequence[Opinion], weights: Floats) -> Categorical:
+    """The mean table; with its posterior if all sources tell how well they know theirs."""
+    rows = np.einsum("fj,fjk->jk", weights, _tables(opinions))
+    pooled = local.with_parameters(_normal(rows).reshape(local.table.shape))
+    known = [np.reshape(op.variance, rows.shape) for op in opinions if op.variance is not None]
+    if len(known) < len(opinions):
+        return pooled
+    return with_table_posterior(pooled, np.einsum("fj,fjk->jk", weights**2, np.stack(known)))
 
 
 def mean_coefficients(opinions: Sequence[Opinion], weights: Floats) -> Distribution:
@@ -234,7 +248,19 @@ def _mixture_line(opinions: Sequence[Opinion], weights: Floats) -> Distribution:
     between = _mean_square(spread, z, covariance)
     within = np.stack([_flat(op.distribution, n_states)[:, -1] ** 2 for op in opinions])
     variance = (weights * (within + between)).sum(axis=0)
-    return mean.with_parameters(_with_sd(mean, np.sqrt(variance)))
+    line = mean.with_parameters(_with_sd(mean, np.sqrt(variance)))
+    spreads = [op.spread for op in opinions if op.spread is not None]
+    if not isinstance(line, LinearGaussian) or len(spreads) < len(opinions):
+        return line
+    every = np.repeat(weights[:, :, None], middle.shape[1], axis=2)
+    return with_spread(line, pooled_spread(spreads, every, z, _freedom(weights * within, spreads)))
+
+
+def _freedom(variance: Floats, spreads: Sequence[Spread]) -> Floats:
+    """Degrees of freedom of a sum of variances (Satterthwaite), shape (joint states,)."""
+    each = variance**2 / np.stack([spread.freedom for spread in spreads])
+    total = each.sum(axis=0)
+    return np.divide(variance.sum(axis=0) ** 2, total, out=np.ones_like(total), where=total > 0)
 
 
 def _parents(opinions: Sequence[Opinion], weights: Floats) -> tuple[Floats, Floats]:
