@@ -57,6 +57,7 @@ SEEN = (
     "graph/arc_comparison.py",
     "graph/cpdag.py",
     "graph/dag.py",
+    "graph/independence_models.py",
     "incomplete/assessment.py",
     "incomplete/augmentation.py",
     "incomplete/em.py",

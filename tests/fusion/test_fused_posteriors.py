@@ -144,7 +144,7 @@ def test_sources_that_differ_are_told_with_their_statistic():
         assert found.heterogeneity["z"].p_value < 1e-6 < found.heterogeneity["y"].p_value
         assert found.heterogeneity["z"].i_squared > 0.5
         [note] = [note for note in found.notes if "too narrow" in note]
-        assert "z (Q " in note
+        assert "'z' (Q " in note
         assert note in found.network.record.notes
 
 

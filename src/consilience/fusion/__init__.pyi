@@ -43,6 +43,11 @@ from consilience.fusion.votes import (
     ClassVotes as ClassVotes,
     Votes as Votes,
 )
+from consilience.graph.independence_models import (
+    CombinedIndependences as CombinedIndependences,
+    common_independences as common_independences,
+    united_independences as united_independences,
+)
 from consilience.incomplete.rubin import (
     PooledAnswer as PooledAnswer,
     pool_answers as pool_answers,

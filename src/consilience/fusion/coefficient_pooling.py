@@ -216,7 +216,8 @@ def _by_coefficient(lines: Lines, opinions: Sequence[Opinion]) -> Fitted:
     mean = (weights * _betas(fits.coefficients, away)).sum(axis=0)
     left = np.where(known, fits.residual, 0.0).sum(axis=0) / np.maximum(freedom, 1.0)
     spread = pooled_spread(spreads, weights, center[:, :-1], np.maximum(freedom, 1.0))
-    found = _fitted(mean, center, left, spread, np.asarray(known.any(axis=0)))
+    is_determined = np.asarray(known.any(axis=0))
+    found = _fitted(mean, center, left, spread=spread, is_determined=is_determined)
     if found.is_determined.all():
         return found
     merged = _by_matrix(lines, opinions[0].distribution.child.name)
@@ -293,11 +294,11 @@ def _summed(lines: Lines) -> Fitted:
     variance = (found.within + found.between) / freedom
     spread = Spread(found.center[:, :-1], found.inverse * variance[:, None, None], freedom)
     is_determined = found.rank == found.mean.shape[-1]
-    return _fitted(found.mean, found.center, variance, spread, is_determined)
+    return _fitted(found.mean, found.center, variance, spread=spread, is_determined=is_determined)
 
 
 def _fitted(
-    betas: Floats, center: Floats, variance: Floats, spread: Spread, is_determined: Bools
+    betas: Floats, center: Floats, variance: Floats, *, spread: Spread, is_determined: Bools
 ) -> Fitted:
     """The record of coefficients with the intercept at the centre, less the mean of the child."""
     at_zero = center[:, -1] + betas[:, 0] - (betas[:, 1:] * center[:, :-1]).sum(axis=1)

@@ -42,7 +42,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from consilience import _check
 from consilience._typing import Floats
 from consilience.distributions import Categorical, LinearGaussian
 from consilience.fusion.coefficient_pooling import between_sources, stacked_lines
@@ -146,11 +145,11 @@ def note_on(found: Mapping[str, Heterogeneity]) -> list[str]:
     apart = [name for name, one in found.items() if one.p_value < LEVEL / len(found)]
     if not apart:
         return []
-    told = _check.listed(f"{name} ({found[name]})" for name in apart)
+    told = "; ".join(f"{name!r} ({found[name]})" for name in apart)
     return [
         f"The sources differ about the families of {told}. Pooled intervals are too narrow there, "
-        "since they take the sources to be alike; an estimator that keeps the sources apart, such "
-        "as cs.fusion.Merged(cs.HDMCS()), tells how far they differ."
+        "since they take the sources to be alike. Keep them apart by cs.fusion.Merged(cs.HDMCS()), "
+        "or with gaussian=cs.estimators.HierarchicalGaussian() for regressions."
     ]
 
 

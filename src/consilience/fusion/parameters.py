@@ -143,10 +143,12 @@ def parameters_of(
         if family.child.name not in partial
     }
     net = Network.of(local, record=Record(method=repr(choice)))
-    return _told(net, apart, _notes(found, wanted, partial))
+    return _with_notes(net, apart, _notes(found, wanted, partial))
 
 
-def _told(net: Network, apart: Mapping[str, Heterogeneity | None], notes: Sequence[str]) -> Pooled:
+def _with_notes(
+    net: Network, apart: Mapping[str, Heterogeneity | None], notes: Sequence[str]
+) -> Pooled:
     """What was pooled, with the notes in the record of the network too."""
     known = {name: one for name, one in apart.items() if one is not None}
     every = [*notes, *note_on(known)]
@@ -162,7 +164,7 @@ def _merged(
     whole = [one for one in wanted if one not in lacking]
     if not lacking:
         net = choice.network(dag, voters, source)
-        return _told(net, _apart_in_rows(net, whole, choice.rows(voters, source)), [])
+        return _with_notes(net, _apart_in_rows(net, whole, choice.rows(voters, source)), [])
     children = {family.child.name for family in lacking}
     kept = DAG((arc for arc in dag.arcs if arc[1] not in children), dag.nodes)
     net = choice.network(kept, voters, source)
@@ -179,7 +181,7 @@ def _merged(
         local[family.child.name] = LinearPool().pool(opinions, _weights(opinions, rows))
     notes = _notes(found, lacking, partial)
     apart = _apart_in_rows(net, whole, choice.rows(voters, source))
-    return _told(Network(local, None, net.record), apart, notes)
+    return _with_notes(Network(local, None, net.record), apart, notes)
 
 
 def _apart_in_rows(

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["closure", "reachable"]
+__all__ = ["boundary", "closure", "reachable"]
 
 Relatives = Callable[[str], Iterable[str]]
 
@@ -42,6 +42,22 @@ def reachable(
     nodes: Iterable[str], given: Collection[str], *, parents: Relatives, children: Relatives
 ) -> set[str]:
     """All nodes outside ``given`` that an open path joins to one of the nodes, these included."""
+    return _visited(nodes, given, parents=parents, children=children).difference(given)
+
+
+def boundary(
+    node: str, others: Collection[str], *, parents: Relatives, children: Relatives
+) -> set[str]:
+    """Those of the others on which the node depends given the rest of them: what separates it.
+
+    They are where the ball stops that rolls from the node given all others.
+    """
+    return _visited([node], others, parents=parents, children=children).intersection(others)
+
+
+def _visited(
+    nodes: Iterable[str], given: Collection[str], *, parents: Relatives, children: Relatives
+) -> set[str]:
     up: set[str] = set()
     down: set[str] = set()
     waiting = [(node, True) for node in nodes]
@@ -55,4 +71,4 @@ def reachable(
             waiting.extend((child, False) for child in children(node))
         if (node in given) != going_up:
             waiting.extend((parent, True) for parent in parents(node))
-    return (up | down).difference(given)
+    return up | down
