@@ -52,7 +52,7 @@ def opening(width: float, height: float, description: str) -> str:
     label = attribute(description)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" '
-        f'width="{number(width)}" height="{number(height)}" style="max-width:100%;height:auto" '
+        f'width="{number(width)}" height="{number(height)}" '
         f'role="img" aria-label={label} font-family="{FONTS}" '
         f'font-size="{number(pic.FONT_SIZE)}">'
     )

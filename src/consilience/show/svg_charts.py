@@ -196,7 +196,7 @@ def _opening(width: float, height: float, label: str, *, color: str = "currentCo
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" '
         f'height="{number(height + TOP)}" viewBox="0 {-TOP:g} {number(width)} '
-        f'{number(height + TOP)}" style="max-width:100%;height:auto" role="img" '
+        f'{number(height + TOP)}" role="img" '
         f'aria-label={attribute(label)} font-family="system-ui, sans-serif" '
         f'font-size="{number(SIZE)}" fill="{color}">'
     )
