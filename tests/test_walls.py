@@ -17,6 +17,7 @@ ROOT = Path(consilience.__file__).parent
 
 SEEN = (
     "answers/answer_intervals.py",
+    "answers/difference_parts.py",
     "answers/findings.py",
     "answers/next_questions.py",
     "answers/row_distances.py",

@@ -35,7 +35,7 @@ from consilience.inference.ways import Exact, exact_of
 from consilience.network.network import SEED, Given, Network, check_network
 from consilience.parameters.uncertainty import draws as drawn_networks, posterior_of
 
-__all__ = ["AnswerIntervals", "intervals"]
+__all__ = ["AnswerIntervals", "drawn_answers", "intervals"]
 
 DRAW = "\0draw"  # the axis of the draws; no variable has this name
 CELLS = 1 << 22  # of the largest product of a block of draws
@@ -182,6 +182,23 @@ def intervals(
         draws,
         None if between is None else (between[0], between[1]),
     )
+
+
+def drawn_answers(
+    net: Network,
+    query: str | Sequence[str],
+    sides: Sequence[Mapping[str, Any]],
+    n_draws: int,
+    *,
+    seed: Seed = SEED,
+) -> list[Floats]:
+    """What networks drawn from the posterior answer, shape (draws, joint states) for each side.
+
+    A side is what is given; the same networks are asked about all of them.
+    """
+    _check.whole("draws", at_least=2, draws=n_draws)
+    asked = Asked.of("draws", net, query, None)
+    return _answers(net, asked, sides, n_draws, seed=seed, by=None)
 
 
 def _answers(

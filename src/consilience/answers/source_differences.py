@@ -32,8 +32,7 @@ from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.answers.answer_columns import Columns, Frame, columns_frame, columns_text
 from consilience.answers.family_divergences import divergence, family_weights
-from consilience.answers.sources_asked import Between, asked_of
-from consilience.data.variable import NEW_SOURCE
+from consilience.answers.sources_asked import Between, asked_of, known_sources
 from consilience.distributions.normal_inverse_gamma import TiedGaussianPosterior
 from consilience.errors import InputError
 from consilience.network.network import Network, check_network
@@ -315,7 +314,7 @@ def _sides(
 ) -> list[tuple[str, str]]:
     """Pairs of a source and what it is held against: another, or what is common."""
     assert net.source is not None
-    known = _known_sources(net)
+    known = known_sources(net)
     if between is not None:
         asked_of(net, {}, between)
         return [(between[0], between[1])]
@@ -323,11 +322,6 @@ def _sides(
         _check.known("source", [source], net.variables[net.source].discrete_states)
         return [(source, "")]
     return [(one, "") for one in known]
-
-
-def _known_sources(net: Network) -> list[str]:
-    states = net.variables[str(net.source)].discrete_states
-    return [state for state in states if state != NEW_SOURCE]
 
 
 def _by_source(

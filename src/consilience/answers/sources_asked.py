@@ -12,10 +12,11 @@ from typing import Any
 
 from consilience import _check
 from consilience.data.row import known_values
+from consilience.data.variable import NEW_SOURCE
 from consilience.errors import InputError
 from consilience.network.network import Given, Network
 
-__all__ = ["Between", "asked_of", "value_text"]
+__all__ = ["Between", "asked_of", "known_sources", "value_text"]
 
 Between = tuple[str, str]
 """Two sources: the numbers are those of the first less those of the second."""
@@ -45,6 +46,14 @@ def asked_of(net: Network, given: Given, between: Sequence[str] | None) -> list[
         )
     _check.known("source", between, states)
     return [{**known, net.source: one} for one in between]
+
+
+def known_sources(net: Network) -> tuple[str, ...]:
+    """The states of the source node but for ``new_source``; empty without one."""
+    if net.source is None:
+        return ()
+    states = net.variables[net.source].discrete_states
+    return tuple(state for state in states if state != NEW_SOURCE)
 
 
 def _single(value: Any) -> Any:

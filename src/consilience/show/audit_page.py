@@ -13,7 +13,8 @@ from consilience.show.svg_causal import gap_charts, world_chart
 __all__ = ["audit_page"]
 
 STYLE = (
-    "svg{max-width:100%;height:auto}body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
+    "svg{max-width:100%;height:auto}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
     "color:#1e293b;background:#fff}"
     "@media(prefers-color-scheme:dark){body{color:#e2e8f0;background:#111827}}"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin:1.6em 0 .4em}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from consilience.answers.answer_intervals import AnswerIntervals
+from consilience.answers.difference_parts import DifferenceParts
 from consilience.answers.findings import BeliefShift, Conflict
 from consilience.answers.next_questions import InformationValue
 from consilience.answers.row_distances import ArcStrengths
@@ -321,6 +322,7 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     ArcStrengths: tabled,
     Sensitivity: tabled,
     Differences: tabled,
+    DifferenceParts: tabled,
     AnswerIntervals: tabled,
     ADMG: drawn_graph,
     Estimand: causal.estimand,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from consilience import _check, _freeze
+from consilience.answers.sources_asked import known_sources
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.data.table import Table
-from consilience.data.variable import NEW_SOURCE
 from consilience.errors import InputError
 from consilience.network.network import Network
 
@@ -59,10 +59,7 @@ class Subject:
     @property
     def sources(self) -> tuple[str, ...]:
         """The states of the source node but for ``new_source``; empty without one."""
-        net = self.network
-        if net.source is None:
-            return ()
-        return tuple(s for s in net.variables[net.source].discrete_states if s != NEW_SOURCE)
+        return known_sources(self.network)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
