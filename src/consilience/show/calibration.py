@@ -14,7 +14,7 @@ from consilience.show.picture import COLORS, STATE_COLORS, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_calibration"]
+__all__ = ["plot_calibration", "wilson"]
 
 NORMAL_95 = 1.959963984540054
 N_NAMED = 6  # sources with a colour and a name of their own
@@ -62,7 +62,7 @@ def _draw_sources(ax: Axes, evaluation: Evaluation) -> None:
 
 
 def _draw_overall(ax: Axes, curve: CalibrationCurve) -> None:
-    low, high = _wilson(curve.observed, curve.n_rows)
+    low, high = wilson(curve.observed, curve.n_rows)
     ax.vlines(curve.predicted, low, high, color=COLORS["ink"], linewidth=1, zorder=3)
     ax.plot(
         curve.predicted,
@@ -76,7 +76,7 @@ def _draw_overall(ax: Axes, curve: CalibrationCurve) -> None:
     )
 
 
-def _wilson(share: Floats, n_rows: Floats) -> tuple[Floats, Floats]:
+def wilson(share: Floats, n_rows: Floats) -> tuple[Floats, Floats]:
     """Wilson's interval (1927) of a share of that many rows."""
     z2 = NORMAL_95**2
     middle = (share + z2 / (2 * n_rows)) / (1 + z2 / n_rows)

@@ -26,6 +26,7 @@ from consilience.show.layout import Layout, layout
 
 __all__ = [
     "COLORS",
+    "SOURCE_COLORS",
     "STATE_COLORS",
     "Bar",
     "Graph",
@@ -43,18 +44,19 @@ Graph: TypeAlias = DAG | CPDAG | ADMG | Network
 
 COLORS: Final = {
     "box": "#f1f5f9",
-    "border": "#94a3b8",
-    "ink": "#1e293b",
-    "faint ink": "#64748b",
-    "words": "#718096",
-    "arc": "#7c8ba1",
-    "bar": "#5b8def",
-    "bar ground": "#dbe3ee",
+    "border": "#7b8ba1",
+    "ink": "#1f2937",
+    "faint ink": "#526075",
+    "words": "#6a7688",
+    "arc": "#7b8ba1",
+    "bar": "#1d5fd0",
+    "bar ground": "#dbe3ec",
     "source box": "#fdf0d5",
-    "source": "#d98a1f",
+    "source": "#a16207",
     "highlight box": "#dbeafe",
     "highlight": "#2f6fe4",
     "hidden": "#b0568f",
+    "known": "#b45309",
 }
 
 STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers too
@@ -67,6 +69,9 @@ STATE_COLORS: Final = (  # Okabe and Ito's, told apart by colour-blind readers t
     "#7F7F7F",
     "#000000",
 )
+
+SOURCE_COLORS: Final = (*STATE_COLORS[:7], "currentColor")
+"""The same with the colour of the page instead of black."""
 
 FONT_SIZE = 13.0
 LABEL_LENGTH = 44  # characters; longer names are cut in the middle

@@ -9,8 +9,8 @@ from consilience.causal.worlds import CounterfactualFairness
 from consilience.errors import InputError
 from consilience.show.causal_charts import DIFFERENCES, RATIOS, path_values
 from consilience.show.html import N_LINES
+from consilience.show.svg_axes import Chart
 from consilience.show.svg_charts import (
-    Chart,
     Interval,
     bar_chart,
     curve_chart,

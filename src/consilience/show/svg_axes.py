@@ -1,0 +1,170 @@
+"""What all SVG charts share: sizes, colours, text, axes and the frame around them.
+
+A chart has no background, no style and no identifiers. Text has the colour of the page; fills and
+lines are middle tones that can be told from white and from black. Every part has a class, so that
+a page may set its own colours: :data:`CHART_STYLE` are those of the explorer and the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from consilience.show.marks import attribute, number, plain
+from consilience.show.picture import shortened, text_width
+
+__all__ = [
+    "BAR",
+    "CHART_STYLE",
+    "GREY",
+    "LABEL",
+    "SIZE",
+    "STEP",
+    "WARM",
+    "WIDTH",
+    "Chart",
+    "across",
+    "axis",
+    "down",
+    "hatching",
+    "names_width",
+    "opening",
+    "rect",
+    "ticks",
+    "tipped",
+    "words",
+]
+
+SIZE = 11.5
+STEP = 21.0
+WIDTH = 300.0
+N_TICKS = 5
+LABEL = 30
+TOP = 8.0
+GREY = "#808080"
+BAR = "#2f6fe4"
+WARM = "#b45309"
+
+CHART_STYLE = (
+    ".chart .bar{fill:#1d5fd0}.chart .ground{fill:#dbe3ec;fill-opacity:1}"
+    ".chart .warm{fill:#b45309}.chart .line{stroke:#1d5fd0}"
+    "@media(prefers-color-scheme:dark){.chart .bar{fill:#6ea0ff}"
+    ".chart .ground{fill:#333d4b}.chart .warm{fill:#f5a524}.chart .line{stroke:#6ea0ff}}"
+    "@media print{.chart .bar{fill:#1d5fd0}.chart .ground{fill:#dbe3ec}.chart .warm{fill:#b45309}"
+    ".chart .line{stroke:#1d5fd0}}"
+)
+"""Colours of charts on light, dark and printed pages."""
+
+
+class Chart(NamedTuple):
+    """A drawn chart: its parts, its size, and what it is called when read aloud."""
+
+    body: str
+    width: float
+    height: float
+    label: str
+
+    @property
+    def svg(self) -> str:
+        """The chart alone, in the color of the page."""
+        return f"{opening(self.width, self.height, self.label)}{self.body}</svg>"
+
+
+def opening(width: float, height: float, label: str, *, color: str = "currentColor") -> str:
+    """The first line of a chart of that size; the label is read aloud in its place."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{number(width)}" '
+        f'height="{number(height + TOP)}" viewBox="0 {-TOP:g} {number(width)} '
+        f'{number(height + TOP)}" role="img" '
+        f'aria-label={attribute(label)} font-family="system-ui, sans-serif" '
+        f'font-size="{number(SIZE)}" fill="{color}">'
+    )
+
+
+def words(
+    text: str,
+    x: float,
+    y: float,
+    *,
+    anchor: str = "start",
+    length: int = LABEL,
+    faint: bool = False,
+) -> str:
+    """A text beside or below a point, its middle left out if it is long."""
+    shade = ' fill-opacity=".8"' if faint else ""
+    side = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    whole = f"<title>{plain(text)}</title>" if len(text) > length else ""
+    return (
+        f'<text x="{number(x)}" y="{number(y)}" dy=".35em"{side}{shade}>'
+        f"{plain(shortened(text, length)) if text else ''}{whole}</text>"
+    )
+
+
+def rect(x: float, y: float, width: float, height: float, *, look: str) -> str:
+    """A box; ``look`` are its attributes."""
+    return (
+        f'<rect x="{number(x)}" y="{number(y)}" width="{number(max(width, 0.0))}" '
+        f'height="{number(height)}" {look}/>'
+    )
+
+
+def tipped(drawn: str, tip: str) -> str:
+    """A part of a chart that says something when pointed at."""
+    return f"<g><title>{plain(tip)}</title>{drawn}</g>"
+
+
+def axis(at: Sequence[float], place: Callable[[float], float], height: float) -> str:
+    """Thin lines down the chart and their numbers below it."""
+    return "".join(
+        down(place(tick), height, GREY, 0.8, opacity=".3")
+        + f'<text x="{number(place(tick))}" y="{number(height + 14)}" text-anchor="middle" '
+        f'fill-opacity=".8">{tick:.4g}</text>'
+        for tick in at
+    )
+
+
+def down(x: float, height: float, color: str, stroke: float, *, opacity: str = "1") -> str:
+    """A line down the chart."""
+    return (
+        f'<line x1="{number(x)}" x2="{number(x)}" y1="0" y2="{number(height)}" stroke="{color}" '
+        f'stroke-width="{stroke:g}" stroke-opacity="{opacity}"/>'
+    )
+
+
+def across(left: float, right: float, y: float) -> str:
+    """A thin line across the chart."""
+    return (
+        f'<line x1="{number(left)}" x2="{number(right)}" y1="{number(y)}" y2="{number(y)}" '
+        f'stroke="{GREY}" stroke-opacity=".25"/>'
+    )
+
+
+def hatching(x: float, y: float, width: float, height: float, *, gap: float = 6.0) -> str:
+    """Thin lines from the lower left to the upper right of a box."""
+    lines = []
+    for shift in np.arange(gap, width + height, gap).tolist():
+        start = (x + max(0.0, shift - height), y + min(shift, height))
+        end = (x + min(shift, width), y + max(0.0, shift - width))
+        lines.append(f"M{number(start[0])},{number(start[1])}L{number(end[0])},{number(end[1])}")
+    return (
+        f'<path d="{"".join(lines)}" fill="none" stroke="currentColor" stroke-width=".7" '
+        'stroke-opacity=".55"/>'
+    )
+
+
+def names_width(names: Sequence[str]) -> float:
+    """Room for names at the left of a chart."""
+    return max((text_width(shortened(name, LABEL), SIZE) for name in names), default=0.0) + 22
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers that hold both ends between them."""
+    span = (high - low) or 1.0
+    raw = span / (N_TICKS - 1)
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw - 1e-12)
+    first = np.floor(low / step + 1e-9)
+    last = np.ceil(high / step - 1e-9)
+    return [float(step * i) for i in np.arange(first, max(last, first + 1) + 1)]
