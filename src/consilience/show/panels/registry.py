@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from consilience import _check
-from consilience.show.panels import provenance
+from consilience.show.panels import differences, node, provenance
 from consilience.show.panels.question import Panel
 
 __all__ = ["panel", "panels"]
@@ -11,7 +11,7 @@ __all__ = ["panel", "panels"]
 
 def panels() -> tuple[Panel, ...]:
     """Every panel; a new one is a file in this folder and a name here."""
-    return (provenance.PANEL,)
+    return (node.PANEL, differences.PANEL, provenance.PANEL)
 
 
 def panel(name: str) -> Panel:
