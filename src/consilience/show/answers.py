@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "information_bars",
     "plot_conflict",
     "plot_differences",
     "plot_information",
@@ -30,6 +31,8 @@ __all__ = [
     "plot_shift",
     "plot_strengths_of_arcs",
     "plot_tornado",
+    "shift_bars",
+    "tornado_ends",
 ]
 
 MOST, LABEL = 20, 64
@@ -49,22 +52,20 @@ def plot_tornado(found: Sensitivity, n_bars: int = 15, ax: Axes | None = None) -
         Where to draw; a new figure of fitting size if not given.
     """
     _check.whole("plot", at_least=1, n_bars=n_bars)
-    effects = found.effects[:n_bars]
-    if not effects:
+    now, lines = tornado_ends(found, n_bars)
+    if not lines:
         raise InputError("plot: no parameter changes this answer.", parameter="thing")
-    labels = [_parameter(e.node, e.parents, e.parameter) for e in effects]
-    ax = _prepared(ax, labels)
-    now = float(found.answer.ravel()[found.states.index(found.focus)])
-    y = np.arange(len(effects))
+    ax = _prepared(ax, list(lines))
+    y = np.arange(len(lines))
     for color, name, ends in (
-        (DOWN, "parameter less", np.array([e.low for e in effects])),
-        (UP, "parameter more", np.array([e.high for e in effects])),
+        (DOWN, "parameter less", np.array([low for low, _ in lines.values()])),
+        (UP, "parameter more", np.array([high for _, high in lines.values()])),
     ):
         ax.barh(y, ends - now, left=now, color=color, height=0.7, label=name)
     ax.axvline(now, color=COLORS["ink"], linewidth=0.9)
     ax.legend(fontsize=8, frameon=False, loc="lower right")
     ax.set_xlabel(f"the answer if a parameter changes by {found.change:g}", fontsize=9)
-    _title(ax, found.title.split(",")[0], len(found.effects), len(effects))
+    _title(ax, found.title.split(",")[0], len(found.effects), len(lines))
     return ax
 
 
@@ -78,8 +79,8 @@ def plot_information(found: InformationValue, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure of fitting size if not given.
     """
-    names = list(found.values)[:MOST]
-    values = np.array([found.values[name] for name in names])
+    bars = information_bars(found, MOST)
+    names, values = list(bars), np.array(list(bars.values()))
     asked = {question.name for question in found.questions}
     colors = [COLORS["highlight"] if n in asked else COLORS["bar ground"] for n in names]
     if found.between is not None:
@@ -101,16 +102,13 @@ def plot_shift(found: BeliefShift, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new figure of fitting size if not given.
     """
-    columns = found.columns
-    moves = columns["left out"] if found.shares is None else columns["share"]
-    given = list(columns["finding"])[:MOST]
-    labels = [f"{n}={found.given[n]}" for n in given]
-    values = np.array(moves[:MOST], float)
-    ax = _bars(ax, labels, values, [UP if v > 0 else DOWN for v in values])
+    bars = shift_bars(found, MOST)
+    values = np.array(list(bars.values()))
+    ax = _bars(ax, list(bars), values, [UP if v > 0 else DOWN for v in values])
     ax.axvline(0, color=COLORS["ink"], linewidth=0.9)
     what = "without each finding" if found.shares is None else "Shapley share of each finding"
     ax.set_xlabel(f"change of the belief: {what}", fontsize=9)
-    _title(ax, found.title, len(columns["finding"]), len(given))
+    _title(ax, found.title, len(found.left_out), len(bars))
     return ax
 
 
@@ -207,6 +205,26 @@ def plot_strengths_of_arcs(found: ArcStrengths, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("mean Hellinger distance between the rows", fontsize=9)
     _title(ax, found.title, len(found.values), len(arcs))
     return ax
+
+
+def tornado_ends(found: Sensitivity, n: int) -> tuple[float, dict[str, tuple[float, float]]]:
+    """The answer now, and what it is if each of the first parameters is less and more."""
+    now = float(found.answer.ravel()[found.states.index(found.focus)])
+    effects = found.effects[:n]
+    return now, {_parameter(e.node, e.parents, e.parameter): (e.low, e.high) for e in effects}
+
+
+def information_bars(found: InformationValue, n: int) -> dict[str, float]:
+    """What each of the first variables would tell."""
+    return {name: found.values[name] for name in list(found.values)[:n]}
+
+
+def shift_bars(found: BeliefShift, n: int) -> dict[str, float]:
+    """How far each of the first findings moved the belief: its share, or by leaving it out."""
+    columns = found.columns
+    moves = columns["left out"] if found.shares is None else columns["share"]
+    pairs = zip(columns["finding"], columns["given"], moves, strict=True)
+    return {f"{name}={value}": float(move) for name, value, move in list(pairs)[:n]}
 
 
 def _parameter(node: str, parents: str, parameter: str) -> str:

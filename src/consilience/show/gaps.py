@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["plot_gaps"]
+__all__ = ["patterns_of", "plot_gaps"]
 
 NAME_LENGTH = 22
 MOST_SOURCES = 30
@@ -46,7 +46,7 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> NDArray[Any]:
     if not table.variables or table.n_rows == 0:
         raise InputError("plot: a table needs rows and columns.", parameter="table")
     names = list(table.variables)
-    patterns, shares = _patterns(table)
+    patterns, shares = patterns_of(table)
     n_shown = min(n_patterns, len(shares))
     sources = list(table.missing)
     n_lines = min(len(sources), MOST_SOURCES + 1)
@@ -80,7 +80,7 @@ def plot_gaps(table: Table, *, n_patterns: int = 12) -> NDArray[Any]:
     return np.array([above, below])
 
 
-def _patterns(table: Table) -> tuple[Bools, Floats]:
+def patterns_of(table: Table) -> tuple[Bools, Floats]:
     """Which columns are missing in each pattern, and its share of the rows, largest first."""
     gaps = np.stack([_is_missing(table, name) for name in table.variables], axis=1)
     first, ranks = rows_alike(((column.astype(np.int8), 2) for column in gaps.T), len(gaps))

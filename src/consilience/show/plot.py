@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["plot_graph", "plot_sources"]
+__all__ = ["plot_graph", "plot_sources", "sources_first"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +167,7 @@ def _differences(
     chosen = _chosen_states(local, states)
     ends = () if local.posterior is None else local.posterior.interval(level)
     others = [parent for parent in local.given if parent.name != source]
-    table = _sources_first(local.table, axis)[:, :, chosen]
+    table = sources_first(local.table, axis)[:, :, chosen]
     names = local.given[axis].discrete_states
     order = sorted_sources(names, table[:, :, -1].mean(axis=1))
     titles = [
@@ -181,7 +181,7 @@ def _differences(
         tuple(local.child.discrete_states[code] for code in chosen),
         tuple(titles),
         table[order],
-        tuple(_sources_first(end, axis)[order][:, :, chosen] for end in ends),
+        tuple(sources_first(end, axis)[order][:, :, chosen] for end in ends),
     )
 
 
@@ -199,7 +199,7 @@ def _chosen_states(local: Categorical, states: Iterable[str] | None) -> list[int
     return chosen
 
 
-def _sources_first(table: Floats, axis: int) -> Floats:
+def sources_first(table: Floats, axis: int) -> Floats:
     """The table as (sources, states of all other parents, states)."""
     moved = np.moveaxis(table, axis, 0)
     return moved.reshape(moved.shape[0], -1, moved.shape[-1])

@@ -7,6 +7,7 @@ a page may set its own colours: :data:`CHART_STYLE` are those of the explorer an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ __all__ = [
     "down",
     "hatching",
     "names_width",
+    "nested",
     "opening",
     "rect",
     "ticks",
@@ -152,6 +154,13 @@ def hatching(x: float, y: float, width: float, height: float, *, gap: float = 6.
         f'<path d="{"".join(lines)}" fill="none" stroke="currentColor" stroke-width=".7" '
         'stroke-opacity=".55"/>'
     )
+
+
+def nested(svg: str, label: str) -> Chart:
+    """A whole picture as a chart."""
+    sizes = re.search(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', svg)
+    assert sizes is not None, "a picture of the library has its size in its first line"
+    return Chart(svg, float(sizes[1]), float(sizes[2]), label)
 
 
 def names_width(names: Sequence[str]) -> float:

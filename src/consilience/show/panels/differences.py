@@ -23,7 +23,8 @@ from consilience.distributions import Categorical
 from consilience.errors import InputError
 from consilience.network.network import Network
 from consilience.show.panels.question import Grid, Panel, PanelAnswer, Question, grid
-from consilience.show.panels.subject_rows import rows_behind
+from consilience.show.panels.rows_behind import rows_behind
+from consilience.show.plot import sources_first
 from consilience.show.svg_axes import Chart
 from consilience.show.svg_beliefs import PartsLine, parts_chart
 from consilience.show.svg_charts import stack
@@ -57,9 +58,9 @@ def heat_map(question: Question, node: str) -> Chart | None:
         return None
     axis = local.parents.index(net.source)
     others = [v for v in local.given if v.name != net.source]
-    table = _sources_first(local.table, axis)
+    table = sources_first(local.table, axis)
     ends = [] if local.posterior is None else local.posterior.interval(LEVEL)
-    low, high = [_sources_first(end, axis) for end in ends] or [table, table]
+    low, high = [sources_first(end, axis) for end in ends] or [table, table]
     counted = rows_behind(question.subject, node)
     shape = tuple(v.n_states for v in local.given)
     rows = None if counted is None else _moved(counted.reshape(shape), axis)
@@ -189,11 +190,6 @@ def _cell(
     text = f"{distance:.2f}" if n_rows is None else f"{n_rows:,.6g}"
     tip = f"distance {distance:.3f}" + ("" if n_rows is None else f", {n_rows:,.6g} rows")
     return Cell(distance, text, tip, is_alike)
-
-
-def _sources_first(table: Floats, axis: int) -> Floats:
-    moved = np.moveaxis(table, axis, 0)
-    return moved.reshape(moved.shape[0], -1, moved.shape[-1])
 
 
 def _moved(rows: Floats, axis: int) -> Floats:

@@ -21,7 +21,7 @@ from consilience.network.factor import Factor
 from consilience.network.network import Network
 from consilience.show.belief import density_curve
 from consilience.show.panels.question import Panel, PanelAnswer, Question, grid
-from consilience.show.panels.subject_rows import rows_behind
+from consilience.show.panels.rows_behind import rows_behind
 from consilience.show.svg_axes import Chart
 from consilience.show.svg_beliefs import BeliefLine, belief_chart
 from consilience.show.svg_charts import Interval, interval_chart, stack

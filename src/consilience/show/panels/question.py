@@ -181,6 +181,20 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 
+def _has_columns(subject: Subject) -> bool:
+    if subject.table is None:
+        return False
+    net = subject.network
+    return all(name in subject.table.variables for name in net.dag.nodes if name != net.source)
+
+
+def _has_discrete_target(subject: Subject) -> bool:
+    if subject.target is None or subject.table is None:
+        return True
+    is_recorded = subject.target in subject.table.variables
+    return is_recorded and not subject.network.variables[subject.target].is_continuous
+
+
 def _has_posterior(subject: Subject) -> bool:
     net = subject.network
     return all(net[n].posterior is not None for n in net.dag.nodes if n != net.source)
@@ -194,6 +208,14 @@ NEEDS: Final[Mapping[str, tuple[Callable[[Subject], bool], str]]] = {
     "rows": (
         lambda subject: subject.table is not None and subject.table.n_rows > 0,
         "This needs rows; give a table beside the network.",
+    ),
+    "every column": (
+        _has_columns,
+        "This needs rows with a column for every node of the network.",
+    ),
+    "a discrete target": (
+        _has_discrete_target,
+        "This needs a target that has states and is a column of the rows.",
     ),
     "a second network": (
         lambda subject: subject.compare is not None,

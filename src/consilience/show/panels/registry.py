@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from consilience import _check
-from consilience.show.panels import differences, node, provenance
+from consilience.show.panels import (
+    answers,
+    arcs,
+    borrowing,
+    compare,
+    differences,
+    evaluation,
+    gaps,
+    node,
+    provenance,
+)
 from consilience.show.panels.question import Panel
 
 __all__ = ["panel", "panels"]
@@ -11,7 +21,18 @@ __all__ = ["panel", "panels"]
 
 def panels() -> tuple[Panel, ...]:
     """Every panel; a new one is a file in this folder and a name here."""
-    return (node.PANEL, differences.PANEL, provenance.PANEL)
+    files = (
+        node,
+        differences,
+        borrowing,
+        gaps,
+        compare,
+        evaluation,
+        answers,
+        arcs,
+        provenance,
+    )
+    return tuple(file.PANEL for file in files)
 
 
 def panel(name: str) -> Panel:
