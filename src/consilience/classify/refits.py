@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from consilience import _check, _freeze, estimators
+from consilience import _check, _freeze, estimators, gaps
 from consilience._typing import Floats
 from consilience.classify.evaluation import Evaluation
 from consilience.classify.measures import evaluate
@@ -156,28 +156,33 @@ def estimators_of(method: str) -> dict[str, Any] | None:
 
     >>> estimators_of("Pooled(estimator=Dirichlet(ess=3))")
     {'estimator': Pooled(estimator=Dirichlet(ess=3))}
+    >>> estimators_of("EM() with MLE()")["estimator"]
+    MLE()
     >>> estimators_of("the file asia.bif") is None
     True
     """
     try:
-        call = ast.parse(f"fit({method})", mode="eval").body
-        if not isinstance(call, ast.Call) or not (call.args or call.keywords):
+        for_gaps, with_gaps, rest = method.rpartition(" with ")
+        call = ast.parse(f"fit({rest})", mode="eval").body
+        if not isinstance(call, ast.Call) or len(call.args) + bool(call.keywords) != 1:
             return None
-        names = ["estimator"] * len(call.args)
-        chosen = dict(zip(names, map(_value, call.args), strict=True))
-        return {**chosen, **{str(one.arg): _value(one.value) for one in call.keywords}}
+        chosen = {"estimator": _value(call.args[0])} if call.args else {}
+        chosen |= {str(one.arg): _value(one.value) for one in call.keywords}
+        filling = {"gaps": _value(ast.parse(for_gaps, mode="eval").body)} if with_gaps else {}
+        return {**chosen, **filling}
     except (SyntaxError, ValueError, TypeError, KeyError):
         return None
 
 
 def _value(node: ast.expr) -> Any:
-    """A number, or an estimator of the library with such arguments; anything else is refused."""
+    """A number, or a choice of the library with such arguments; anything else is refused."""
     if not isinstance(node, ast.Call):
         return ast.literal_eval(node)
     name = node.func.id if isinstance(node.func, ast.Name) else ""
-    kind = getattr(estimators, name) if name in dir(estimators) else None
+    space = next((one for one in (estimators, gaps) if name in dir(one)), None)
+    kind = None if space is None else getattr(space, name)
     if not isinstance(kind, type):
-        raise ValueError("not an estimator")
+        raise ValueError("not a choice")
     named = {str(one.arg): _value(one.value) for one in node.keywords}
     return kind(*map(_value, node.args), **named)
 

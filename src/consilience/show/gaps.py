@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["patterns_of", "plot_gaps"]
+__all__ = ["patterns_of", "plot_gaps", "short_percent"]
 
 NAME_LENGTH = 22
 MOST_SOURCES = 30
@@ -122,7 +122,9 @@ def _draw_shares(ax: Axes, table: Table, names: list[str], sources: list[str]) -
     if len(names) <= WRITTEN:
         for (row, column), share in np.ndenumerate(shares):
             ink = "white" if share > 0.6 else COLORS["ink"]
-            ax.text(column, row, _short(share), ha="center", va="center", fontsize=7, color=ink)
+            ax.text(
+                column, row, short_percent(share), ha="center", va="center", fontsize=7, color=ink
+            )
     _grid(ax, shares.shape)
 
 
@@ -155,7 +157,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _short(share: float) -> str:
+def short_percent(share: float) -> str:
     """A share in percent; 0 is left blank, and nothing less is called 100."""
     if share in (0.0, 1.0):
         return "100" if share else ""

@@ -44,15 +44,17 @@ def series_chart(
     label: str,
     below: str = "",
 ) -> Chart:
-    """A line for each name; ``marked`` is the position that is set off."""
+    """A line for each name; ``marked`` is a position set off, the last one apart from the line."""
     values = [x for line in series.values() for x in line if np.isfinite(x)]
     at = ticks(min(values), max(values)) if values else [0.0, 1.0]
-    left, step = 52.0, WIDTH / max(len(positions) - 1, 1)
+    left = 52.0
+    step = max(WIDTH / max(len(positions) - 1, 1), *(text_width(p, SIZE) + 6 for p in positions))
+    width = step * max(len(positions) - 1, 1)
 
     def y(value: float) -> float:
         return HEIGHT * (1 - (value - at[0]) / (at[-1] - at[0]))
 
-    body = [across(left, left + WIDTH, y(tick)) for tick in at]
+    body = [across(left, left + width, y(tick)) for tick in at]
     body += [words(f"{tick:.4g}", left - 8, y(tick), anchor="end", faint=True) for tick in at]
     body += [
         words(name, left + step * k, HEIGHT + 16, anchor="middle", length=12)
@@ -63,13 +65,16 @@ def series_chart(
     ends = _apart([y(_last(line)) for line in series.values()])
     for i, (name, line) in enumerate(series.items()):
         points = [(left + step * k, y(v)) for k, v in enumerate(line) if np.isfinite(v)]
-        body.append(tipped(_line(points, i, len(series)), name))
-        body.append(words(name, left + WIDTH + 12, ends[i], length=20))
+        is_apart = marked == len(positions) - 1 and len(points) > 1
+        parts = (points[:-1], points[-1:]) if is_apart else (points,)
+        drawn = "".join(_line(part, i, len(series)) for part in parts)
+        body.append(tipped(drawn, name))
+        body.append(words(name, left + width + 12, ends[i], length=20))
     if below:
-        body.append(words(below, left + WIDTH / 2, HEIGHT + 36, anchor="middle", length=90))
+        body.append(words(below, left + width / 2, HEIGHT + 36, anchor="middle", length=90))
     room = max((text_width(shortened(name, 20), SIZE) for name in series), default=0.0)
     foot = 48.0 if below else 28.0
-    return Chart("".join(body), left + WIDTH + room + 24, max(HEIGHT, *ends, 0) + foot, label)
+    return Chart("".join(body), left + width + room + 24, max(HEIGHT, *ends, 0) + foot, label)
 
 
 def reliability_chart(curves: Mapping[str, CalibrationCurve], *, label: str) -> Chart:

@@ -22,7 +22,7 @@ from consilience.show.svg_charts import Interval, bar_chart, interval_chart, sta
 
 __all__ = ["PANEL"]
 
-DRAWS = 500
+DRAWS, FEW_DRAWS = 500, 60  # few where networks are asked one by one
 N_DRAWN = 12
 MOST_NODES = 60
 """In larger networks the next questions are about the neighbours of the node."""
@@ -51,7 +51,8 @@ Found = tuple[list[Chart], list[Row], list[str]]
 
 
 def _interval(question: Question) -> Found:
-    draws = int(question.number("draws", DRAWS))
+    usual = DRAWS if question.network.is_discrete else FEW_DRAWS
+    draws = int(question.number("draws", usual))
     found = intervals(question.network, question.shown_node, question.given, draws=draws)
     lines = [Interval(*line) for line in _numbers(found)[:N_DRAWN]]
     is_share = not question.network.variables[question.shown_node].is_continuous

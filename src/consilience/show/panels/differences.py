@@ -80,8 +80,11 @@ def heat_map(question: Question, node: str) -> Chart | None:
         ]
         for f in map(code, sources)
     ]
+    most = max((cell.value for line in cells for cell in line if cell is not None), default=0.0)
+    cells = [[_scaled(cell, most) for cell in line] for line in cells]
     given = ", ".join(v.name for v in others)
     label = f"{node} by {net.source}" + (f" and {given}" if given else "")
+    label += f"; the darkest is {most:.2f} away; hatched: may be none" if most else ""
     return heat_chart(sources, [c or "all" for c in columns], cells, label=label)
 
 
@@ -190,6 +193,10 @@ def _cell(
     text = f"{distance:.2f}" if n_rows is None else f"{n_rows:,.6g}"
     tip = f"distance {distance:.3f}" + ("" if n_rows is None else f", {n_rows:,.6g} rows")
     return Cell(distance, text, tip, is_alike)
+
+
+def _scaled(cell: Cell | None, most: float) -> Cell | None:
+    return None if cell is None else cell._replace(value=cell.value / most if most else 0.0)
 
 
 def _moved(rows: Floats, axis: int) -> Floats:

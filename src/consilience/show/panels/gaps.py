@@ -10,7 +10,7 @@ from typing import Any
 
 from consilience.data.table import Table
 from consilience.network.network import Network
-from consilience.show.gaps import patterns_of
+from consilience.show.gaps import patterns_of, short_percent
 from consilience.show.panels.question import Panel, PanelAnswer, Question, grid
 from consilience.show.svg_axes import Chart
 from consilience.show.svg_charts import bar_chart, stack
@@ -47,10 +47,10 @@ def missing_chart(table: Table) -> Chart:
     missing = table.missing
     names = _most_missing(table)
     cells = [
-        [Cell(one[n], f"{one[n]:.0%}" if one[n] else "", f"{n}: {one[n]:.2%}") for n in names]
+        [Cell(one[n], short_percent(one[n]), f"{n}: {one[n]:.2%}") for n in names]
         for one in missing.values()
     ]
-    return heat_chart(list(missing), names, cells, label="share missing")
+    return heat_chart(list(missing), names, cells, label="share missing, in percent")
 
 
 def pattern_chart(table: Table) -> Chart:

@@ -7,10 +7,12 @@ record; two networks of the same hash answer alike.
 from __future__ import annotations
 
 import hashlib
+import re
 
 import numpy as np
 
 from consilience import __version__
+from consilience.classify.refits import estimators_of, graph_of
 from consilience.files.native import write
 from consilience.network.network import Network
 from consilience.show.panels.question import Panel, PanelAnswer, Question, Subject, grid
@@ -59,12 +61,18 @@ def _families(question: Question) -> list[tuple[str, float]]:
 
 
 def _command(subject: Subject) -> str:
-    """The call that fits the same graph again."""
-    source = subject.network.source
-    graph = subject.network.dag if source is None else subject.network.dag.without(source)
-    method = subject.network.record.method
-    estimator = f", cs.{method}" if method.endswith(")") else ""
-    return f"cs.fit(cs.DAG.parse({str(graph)!r}), table{estimator})"
+    """The call that fits the same graph again, if the record says how."""
+    chosen = estimators_of(subject.network.record.method)
+    if chosen is None:
+        return "not recorded"
+    named = (f", {name}={_spelled(name, choice)}" for name, choice in chosen.items())
+    return f"cs.fit(cs.{graph_of(subject.network)!r}, table{''.join(named)})"
+
+
+def _spelled(name: str, choice: object) -> str:
+    """A choice with the namespace of its name, and of the names inside it."""
+    space = "cs.gaps" if name == "gaps" else "cs.estimators"
+    return re.sub(r"\b([A-Z]\w*)\(", rf"{space}.\1(", repr(choice))
 
 
 PANEL = Panel("provenance", "Provenance", (), _find)
