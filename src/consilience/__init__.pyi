@@ -186,6 +186,9 @@ from consilience.parameters.strength import (
 from consilience.parameters.uncertainty import (
     draws as draws,
 )
+from consilience.show.explorer.exploring import (
+    explore as explore,
+)
 from consilience.show.views import (
     plot as plot,
     svg as svg,

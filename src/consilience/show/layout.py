@@ -34,7 +34,7 @@ from consilience.show.routes import connected_part
 __all__ = ["Box", "Layout", "layout"]
 
 NARROW = 760.0  # a row up to this width is never split
-ROW_STEP = 90.0  # about how far two rows are apart
+ROW_GAP = 60.0  # about how far two rows are apart
 STUB = 17.0  # length of an arc that is only hinted at
 
 
@@ -96,7 +96,7 @@ def layout(dag: DAG, sizes: Mapping[str, Size] | None = None, *, hub: str | None
     names = [name for name in sorted(dag.nodes, key=_natural) if name not in hubs]
     boxes = {name: given.get(name, (80.0, 30.0)) for name in dag.nodes}
     arcs = [(tail, head) for tail, head in dag.arcs if tail not in hubs]
-    limit = _width_limit([boxes[name][0] for name in names])
+    limit = _width_limit([boxes[name] for name in names])
     groups = _connected(names, arcs)
     parts = [connected_part(group, arcs, boxes, limit) for group in groups if len(group) > 1]
     alone = [group[0] for group in groups if len(group) == 1]
@@ -110,10 +110,12 @@ def _natural(name: str) -> tuple[list[tuple[int, int, str]], str]:
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p.casefold()) for p in pieces], name
 
 
-def _width_limit(widths: Sequence[float]) -> float:
+def _width_limit(sizes: Sequence[Size]) -> float:
     """More than the width of all nodes in rows that fill a picture of the wanted aspect."""
+    widths = [width for width, _ in sizes]
     total = sum(width + NODE_GAP for width in widths)
-    return max([math.sqrt(1.6 * ASPECT * ROW_STEP * total), NARROW, *widths])
+    step = ROW_GAP + sum(height for _, height in sizes) / max(len(sizes), 1)
+    return max([math.sqrt(1.6 * ASPECT * step * total), NARROW, *widths])
 
 
 def _connected(names: Sequence[str], arcs: Sequence[Arc]) -> list[list[str]]:

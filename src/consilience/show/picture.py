@@ -32,6 +32,7 @@ __all__ = [
     "Graph",
     "Picture",
     "curve",
+    "differing_nodes",
     "picture",
     "plain",
     "shortened",
@@ -140,7 +141,7 @@ def picture(model: Graph, beliefs: Mapping[str, Any] | None = None) -> Picture:
     is_hub = source is not None and len(dag.children(source)) > MAX_SOURCE_ARCS
     edges = frozenset(map(frozenset, model.undirected)) if isinstance(model, CPDAG) else frozenset()
     drawn = layout(dag, sizes, hub=source if is_hub else None)
-    differing = _differing(model) if isinstance(model, Network) else frozenset()
+    differing = differing_nodes(model) if isinstance(model, Network) else frozenset()
     found = Picture(drawn, labels, bars, source, edges, differing=differing)
     if not isinstance(model, ADMG) or not model.latent:
         return found
@@ -163,7 +164,8 @@ def _with_room(drawn: Picture) -> Picture:
     return replace(drawn, layout=moved, bows=bows)
 
 
-def _differing(net: Network) -> frozenset[str]:
+def differing_nodes(net: Network) -> frozenset[str]:
+    """The nodes in which sources differ in practice; all their children if it is not known."""
     if net.source is None:
         return frozenset()
     children = net.dag.children(net.source)

@@ -1,0 +1,1 @@
+"""The explorer: a page on which a network is looked at and asked."""

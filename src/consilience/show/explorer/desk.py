@@ -1,0 +1,93 @@
+"""What the page can ask, answered from one subject."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+from consilience.data.table import Table
+from consilience.errors import InputError
+from consilience.network.network import Network
+from consilience.show.explorer.answers import Answers
+from consilience.show.explorer.export import page_of
+from consilience.show.explorer.places import model_facts, near, places
+from consilience.show.explorer.state import question_of
+from consilience.show.panels.question import Subject
+from consilience.show.panels.registry import panel
+
+__all__ = ["Desk"]
+
+
+class Desk:
+    """Answers the page's questions about a subject; what every page asks first is kept."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._answers = Answers()
+        self._facts: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def facts(self) -> dict[str, Any]:
+        """What the page knows before anything is asked."""
+        with self._lock:
+            if not self._facts:
+                self._facts = model_facts(self._subject)
+            return self._facts
+
+    def places(self, focus: str, steps: str) -> dict[str, Any]:
+        """Boxes and routes of a node's neighborhood."""
+        net = self._subject.network
+        return places(net, near(net, focus, _whole("steps", steps)))
+
+    def beliefs(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Beliefs of all nodes, all sources together and by source."""
+        return self._answers.beliefs(question_of(self._subject, asked))
+
+    def panel(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What a panel shows."""
+        found = panel(name).answer(question_of(self._subject, asked))
+        return {"svg": found.svg, "table": dict(found.table), "notes": list(found.notes)}
+
+    def row(self, number: str) -> dict[str, Any]:
+        """What a row of the table says, as findings."""
+        table, place = self._subject.table, _whole("number", number)
+        n_rows = 0 if table is None else table.n_rows
+        if table is None or place >= n_rows:
+            raise InputError(f"there is no row {place}; the table has {n_rows:,}.", row=place)
+        return {"given": _findings(self._subject.network, table, place)}
+
+    def page(self) -> str:
+        """The page as one file that needs no server."""
+        first = self.beliefs({})
+        return page_of(self._subject.network, self.facts(), first)
+
+    def warm_up(self) -> None:
+        """Compile what the first answer needs."""
+        self.facts()
+        self.beliefs({})
+
+
+def _whole(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(f"{name!r} must be a whole number, got {text!r}.", parameter=name)
+    return int(text)
+
+
+def _findings(net: Network, table: Table, place: int) -> dict[str, str | float]:
+    """The values of one row that are not missing, by node."""
+    found: dict[str, str | float] = {}
+    for name in net.variables:
+        if name not in table.variables:
+            continue
+        variable, value = table.variables[name], table.column(name)[place].item()
+        if variable.is_continuous and not math.isnan(value):
+            found[name] = value
+        elif not variable.is_continuous and value >= 0:
+            found[name] = variable.discrete_states[value]
+    if net.source is not None and table.source_codes is not None:
+        source = table.sources[table.source_codes[place]]
+        if source in net.variables[net.source].discrete_states:
+            found[net.source] = source
+    return found

@@ -1,0 +1,189 @@
+// The engine of the file: beliefs by the junction tree, in the browser.
+import { compiledTree, potentialsOf, propagated } from "./tree.js";
+
+const TOLERANCE = 1e-12;
+const MOST_ROUNDS = 1000;
+const MOST_KEPT = 4;
+
+export function browserEngine(embedded) {
+  const { model, still, first } = embedded;
+  const network = still ? null : networkOf(model, embedded.tree);
+  return {
+    kind: "browser",
+    still,
+    model: async () => model,
+    beliefs: async (question) => {
+      if (!still) return answered(network, question);
+      if (Object.keys({ ...question.given, ...question.do }).length > 0) throw new Error(still);
+      return first;
+    },
+  };
+}
+
+// Variables are numbered in the order of `names`; the source is not among them.
+export function networkOf(model, stored) {
+  return {
+    model,
+    tree: compiledTree(stored),
+    names: stored.names,
+    index: new Map(stored.names.map((name, axis) => [name, axis])),
+    sources: model.source === null ? [null] : model.nodes[model.source].states,
+    kept: new Map(),
+  };
+}
+
+// Beliefs, all sources together and in each, as the server gives them.
+export function answered(network, question) {
+  const evidence = evidenceOf(network, question.given ?? {});
+  const potentials = potentialsFor(network, question.do ?? {});
+  const weights = sourceWeights(network, evidence, question.do ?? {});
+  const plain = runs(network, potentials, evidence.likelihoods);
+  const together = fitted(evidence, (likelihoods, sourceLikelihood) => {
+    const all = likelihoods === evidence.likelihoods ? plain : runs(network, potentials, likelihoods);
+    return mixed(network, weights.map((w, f) => w * (sourceLikelihood?.[f] ?? 1)), all);
+  });
+  if (together === null) throw new Error("what is given has probability zero in every source.");
+  const ofSources = network.sources
+    .map((source, f) => [source, f])
+    .filter(([source]) => source !== null);
+  const logs = [["all", logOfAll(weights, plain)], ...ofSources.map(([source, f]) => [source, plain[f].log])];
+  return {
+    all: named(network, together),
+    by_source: Object.fromEntries(
+      ofSources.map(([source, f]) => [source, inSource(network, f, { evidence, potentials, plain, weights })]),
+    ),
+    log_probability: Object.fromEntries(logs.map(([name, log]) => [name, Number.isFinite(log) ? log : null])),
+  };
+}
+
+const runs = (network, potentials, likelihoods) =>
+  potentials.map((tables) => propagated(network.tree, tables, likelihoods));
+
+// Beliefs in one source, or null if what is given cannot happen there.
+function inSource(network, f, { evidence, potentials, plain, weights }) {
+  if (!(weights[f] > 0) || evidence.softSource?.[f] === 0) return null;
+  const alone = weights.map((_, g) => Number(g === f));
+  const within = { ...evidence, softSource: null };
+  try {
+    const found = fitted(within, (likelihoods) => {
+      const isPlain = likelihoods === evidence.likelihoods;
+      const { marginals } = isPlain ? plain[f] : propagated(network.tree, potentials[f], likelihoods);
+      return marginals && { marginals, weights: alone };
+    });
+    return found && named(network, found);
+  } catch {
+    return null;
+  }
+}
+
+function named(network, { marginals, weights }) {
+  const beliefs = network.names.map((name, axis) => [name, marginals[axis]]);
+  if (network.model.source !== null) beliefs.push([network.model.source, weights]);
+  return Object.fromEntries(beliefs);
+}
+
+// Potentials of every source under an intervention; those asked for last are kept.
+function potentialsFor(network, set) {
+  const key = JSON.stringify(Object.entries(set).sort());
+  if (!network.kept.has(key)) {
+    const others = Object.entries(set).filter(([name]) => name !== network.model.source);
+    const codes = new Map(
+      others.map(([name, state]) => [network.index.get(name), code(network, name, state)]),
+    );
+    if (network.kept.size >= MOST_KEPT) network.kept.delete(network.kept.keys().next().value);
+    network.kept.set(key, network.sources.map((_, f) => potentialsOf(network.tree, f, codes)));
+  }
+  return network.kept.get(key);
+}
+
+function code(network, name, state) {
+  if (!Object.hasOwn(network.model.nodes, name)) throw new Error(`unknown node '${name}'.`);
+  const at = network.model.nodes[name].states.indexOf(String(state));
+  if (at < 0) throw new Error(`unknown state of '${name}' '${state}'.`);
+  return at;
+}
+
+// Likelihoods and soft distributions by the number of the variable; those of the source apart.
+function evidenceOf(network, given) {
+  const evidence = { likelihoods: new Map(), soft: new Map(), source: null, softSource: null };
+  for (const [name, finding] of Object.entries(given)) {
+    const vector = vectorOf(network, name, finding);
+    const isSoft = typeof finding === "object" && Object.hasOwn(finding, "soft");
+    if (name === network.model.source) evidence[isSoft ? "softSource" : "source"] = vector;
+    else evidence[isSoft ? "soft" : "likelihoods"].set(network.index.get(name), vector);
+  }
+  return evidence;
+}
+
+function vectorOf(network, name, finding) {
+  const [[kind, values]] = Object.entries(typeof finding === "object" ? finding : { any: [finding] });
+  const isList = kind === "any" || kind === "not";
+  const codes = (isList ? values : Object.keys(values)).map((state) => code(network, name, state));
+  const vector = network.model.nodes[name].states.map(() => Number(kind === "not"));
+  codes.forEach((k, i) => (vector[k] = isList ? Number(kind === "any") : Object.values(values)[i]));
+  const total = vector.reduce((a, b) => a + b, 0);
+  if (!(total > 0)) throw new Error(`given '${name}': no state is left.`);
+  return kind === "soft" ? vector.map((p) => p / total) : vector;
+}
+
+// P(F = f) times the likelihood of what is known about the source.
+function sourceWeights(network, { source }, set) {
+  const { model, tree } = network;
+  const isSet = model.source !== null && Object.hasOwn(set, model.source);
+  const chosen = isSet ? code(network, model.source, set[model.source]) : -1;
+  return Array.from(tree.prior, (p, f) => (isSet ? Number(f === chosen) : p) * (source?.[f] ?? 1));
+}
+
+function logOfAll(weights, all) {
+  const logs = all.map(({ log }, f) => (weights[f] > 0 ? log + Math.log(weights[f]) : -Infinity));
+  const largest = Math.max(...logs);
+  if (largest === -Infinity) return largest;
+  return largest + Math.log(logs.reduce((sum, log) => sum + Math.exp(log - largest), 0));
+}
+
+// P(x | e) = sum over f of P(f | e) P(x | e, f); null if no source allows the evidence.
+function mixed(network, weights, all) {
+  const whole = logOfAll(weights, all);
+  if (whole === -Infinity) return null;
+  const shares = all.map(({ log }, f) => (weights[f] > 0 ? weights[f] * Math.exp(log - whole) : 0));
+  const marginals = network.tree.sizes.map((n, axis) => {
+    const belief = new Array(n).fill(0);
+    shares.forEach((share, f) => {
+      if (share > 0) all[f].marginals[axis].forEach((p, k) => (belief[k] += share * p));
+    });
+    return belief;
+  });
+  return { marginals, weights: shares };
+}
+
+// The beliefs in which the soft distributions come out, by iterative proportional fitting.
+function fitted({ likelihoods, soft, softSource }, believed) {
+  const wanted = [...soft, ...(softSource ? [[null, softSource]] : [])];
+  if (wanted.length === 0) return believed(likelihoods, null);
+  const factors = new Map(wanted.map(([axis, vector]) => [axis, vector.map((p) => Number(p > 0))]));
+  const ask = () => {
+    const fitting = [...factors].filter(([axis]) => axis !== null);
+    return believed(new Map([...likelihoods, ...fitting]), factors.get(null) ?? null);
+  };
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    let error = 0;
+    for (const [axis, vector] of wanted) {
+      const found = ask();
+      if (found === null) return null;
+      const now = axis === null ? found.weights : found.marginals[axis];
+      error = Math.max(error, ...vector.map((p, k) => Math.abs(p - now[k])));
+      factors.set(axis, nearer(factors.get(axis), vector, now));
+    }
+    if (error < TOLERANCE) return ask();
+  }
+  throw new Error("the soft findings cannot hold at once, or only in the limit.");
+}
+
+function nearer(factor, wanted, now) {
+  if (wanted.some((p, k) => p > 0 && now[k] === 0)) {
+    throw new Error("a soft finding wants states that other findings exclude.");
+  }
+  const next = factor.map((old, k) => (now[k] > 0 ? (old * wanted[k]) / now[k] : 0));
+  const largest = Math.max(...next);
+  return next.map((number) => number / largest);
+}

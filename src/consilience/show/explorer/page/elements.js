@@ -1,0 +1,40 @@
+// Elements of the page. Names reach it by textContent and setAttribute alone.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const byId = (id) => document.getElementById(id);
+
+export function svgElement(tag, attributes = {}, children = []) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export function htmlElement(tag, attributes = {}, children = []) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "text") element.textContent = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export function shortened(text, length) {
+  const plain = text.trim() === "" ? JSON.stringify(text) : text;
+  const letters = [...plain];
+  if (letters.length <= length) return plain;
+  const head = Math.ceil((length - 1) * 0.6);
+  return `${letters.slice(0, head).join("")}…${letters.slice(letters.length - (length - 1 - head)).join("")}`;
+}
+
+// Offer a text or blob as a file.
+export function offered(name, content, kind) {
+  const blob = content instanceof Blob ? content : new Blob([content], { type: kind });
+  const link = htmlElement("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,593 @@
+// The page: a view (what is known, done, chosen), its history, and everything that changes it.
+import { browserEngine } from "./browser.js";
+import { casesFromCsv, casesToCsv } from "./cases.js";
+import { closeNode, createDrawing, drawAnswer, drawLayout, followArcs, openNode, setOffSource } from "./drawing.js";
+import { openEditor } from "./editor.js";
+import { byId, htmlElement, offered } from "./elements.js";
+import { createCamera } from "./moving.js";
+import { beliefsCsv, pictureText, pngOf } from "./saving.js";
+import { serverEngine } from "./server.js";
+import { drawPanel, drawTabs } from "./side.js";
+import { emptyView, findingWords, fragmentOf, shortNumber, viewOf } from "./texts.js";
+
+const pristine = document.documentElement.outerHTML;
+const READABLE = 0.4; // the least scale at which bars are drawn in a large graph
+const PANEL_DELAY = 300; // milliseconds that a panel waits for the next click
+
+const app = {
+  engine: null,
+  model: null,
+  view: emptyView(),
+  past: [],
+  future: [],
+  isDoing: false,
+  drawing: null,
+  camera: null,
+  answer: null,
+  version: 0,
+  asked: 0,
+  problem: "",
+  cases: new Map(),
+  panelTimer: null,
+  panelAsked: 0,
+  place: null,
+};
+
+async function start() {
+  const embedded = byId("embedded");
+  app.engine = embedded ? browserEngine(JSON.parse(embedded.textContent)) : serverEngine();
+  document.body.dataset.engine = app.engine.kind;
+  document.body.dataset.busy = "";
+  app.model = await app.engine.model();
+  const { view, problems } = viewOf(location.hash, app.model);
+  app.view = view;
+  app.problem = problems.join(" ");
+  app.drawing = createDrawing(byId("world"), app.model);
+  app.camera = createCamera(byId("canvas"), byId("world"), () => requestAnimationFrame(lookAround));
+  describe();
+  listen();
+  await layOut();
+  await ask(null);
+}
+
+function describe() {
+  byId("name").textContent = app.model.name;
+  document.title = `${app.model.name} · consilience`;
+  byId("names").replaceChildren(...Object.keys(app.model.nodes).map((value) => htmlElement("option", { value })));
+  byId("rows").hidden = !app.model.rows || !app.engine.row;
+  if (app.model.rows) byId("row").max = app.model.rows;
+  drawSources();
+  choosePanel(app.view.panel ?? app.model.panels[0]?.name ?? null, false);
+}
+
+// The sources, each with its rows and the look of its strokes.
+function drawSources() {
+  const { source, sources, nodes } = app.model;
+  if (source === null) return;
+  const names = nodes[source].states;
+  const chips = names.map((name, s) => {
+    const chip = htmlElement("button", {
+      type: "button",
+      class: `chip ${names.length <= 8 ? `s${s}` : "many"}`,
+      "data-test": "source",
+      "data-source": name,
+      "aria-pressed": "true",
+      title: "Show or hide its strokes; Shift + click: only these",
+    });
+    chip.append(htmlElement("span", { class: "sample", "aria-hidden": "true" }), htmlElement("bdi", { text: name }));
+    if (sources[name] !== null) chip.append(htmlElement("span", { class: "count", text: ` ${sources[name]}` }));
+    chip.addEventListener("click", (event) => toggleSource(name, event.shiftKey));
+    chip.addEventListener("mouseenter", () => setOffSource(app.drawing, name));
+    chip.addEventListener("focus", () => setOffSource(app.drawing, name));
+    chip.addEventListener("mouseleave", () => setOffSource(app.drawing, null));
+    chip.addEventListener("blur", () => setOffSource(app.drawing, null));
+    return chip;
+  });
+  const all = htmlElement("button", { type: "button", "data-test": "all-sources", text: "all" });
+  all.addEventListener("click", () => change({ sources: null }));
+  byId("sources").replaceChildren(htmlElement("bdi", { class: "label", text: source }), ...chips, all);
+}
+
+function toggleSource(name, isOnly) {
+  const names = app.model.nodes[app.model.source].states;
+  const shown = app.view.sources ?? names;
+  const next = isOnly ? [name] : names.filter((one) => (one === name) !== shown.includes(one));
+  change({ sources: next.length === names.length ? null : next });
+}
+
+// A new view: the old one can be had back by undo and by the browser's back button.
+function change(more) {
+  app.past.push(app.view);
+  app.future = [];
+  show({ ...app.view, ...more });
+}
+
+function show(view, isNew = true) {
+  const isLaidOut = view.focus === app.view.focus;
+  const isAsked = question(view) !== question(app.view);
+  app.view = view;
+  app.problem = "";
+  if (isNew) history.pushState(null, "", `#${fragmentOf(view)}`);
+  if (isAsked) ask(app.answer);
+  else redraw();
+  if (!isLaidOut) layOut();
+  drawTabs(app.model, panelName(), choosePanel);
+}
+
+const question = ({ given, do: set, borrowing }) => JSON.stringify([given, set, borrowing]);
+
+function undo() {
+  if (app.past.length === 0) return;
+  app.future.push(app.view);
+  show(app.past.pop());
+}
+
+function redo() {
+  if (app.future.length === 0) return;
+  app.past.push(app.view);
+  show(app.future.pop());
+}
+
+function asJson(view) {
+  const asked = { given: view.given, do: view.do };
+  if (view.borrowing !== null) asked.options = { borrowing: view.borrowing };
+  return asked;
+}
+
+// Ask for the beliefs of the view and draw them; an answer that comes late is dropped.
+async function ask(before) {
+  const number = (app.asked += 1);
+  const began = performance.now();
+  document.body.dataset.busy = "";
+  byId("speed").textContent = "asking";
+  try {
+    const answer = await app.engine.beliefs(asJson(app.view));
+    if (number !== app.asked) return;
+    app.answer = answer;
+    drawAnswer(app.drawing, answer, before, app.view);
+    byId("preparing").hidden = true;
+    byId("speed").textContent = `${Math.round(performance.now() - began)} ms`;
+  } catch (problem) {
+    if (number !== app.asked || problem.name === "AbortError") return;
+    app.problem = problem.message;
+    byId("speed").textContent = "";
+    if (app.answer) drawAnswer(app.drawing, app.answer, null, app.view);
+  }
+  app.version += 1;
+  document.body.dataset.version = app.version;
+  delete document.body.dataset.busy;
+  redraw(false);
+}
+
+function redraw(hasBars = true) {
+  if (hasBars && app.answer) drawAnswer(app.drawing, app.answer, app.drawing.before, app.view);
+  drawStatus();
+  byId("undo").disabled = app.past.length === 0;
+  byId("redo").disabled = app.future.length === 0;
+  for (const chip of document.querySelectorAll("[data-test=source]")) {
+    const isShown = !app.view.sources || app.view.sources.includes(chip.dataset.source);
+    chip.setAttribute("aria-pressed", String(isShown));
+  }
+  byId("focus").setAttribute("aria-pressed", String(app.view.focus !== null));
+  byId("do").setAttribute("aria-pressed", String(app.isDoing));
+  keepPlace();
+  clearTimeout(app.panelTimer);
+  app.panelTimer = setTimeout(askPanel, PANEL_DELAY);
+}
+
+// What is known, how probable that is, and which sources it contradicts.
+function drawStatus() {
+  const { given, do: set } = app.view;
+  const known = Object.entries(given).map(([node, finding]) => `${node} ${findingWords(finding)}`);
+  const done = Object.entries(set).map(([node, state]) => `${node} set to ${state}`);
+  const all = [...known, ...done];
+  const parts = [all.length === 0 ? "nothing is known" : `${all.length} known: ${all.join("; ")}`];
+  if (app.problem) parts.push(app.problem);
+  else if (app.answer && known.length > 0) parts.push(probabilityWords(app.answer.log_probability));
+  if (app.engine.still) parts.push(app.engine.still);
+  byId("status").textContent = parts.join(" · ");
+  byId("status").classList.toggle("problem", app.problem !== "");
+}
+
+function probabilityWords({ all, ...bySource }) {
+  const isDensity = Object.keys(app.view.given).some((node) => app.model.nodes[node].states === null);
+  const words = [`${isDensity ? "density" : "probability"} of this ${shortNumber(Math.exp(all))}`];
+  const told = Object.entries(bySource).filter(([, log]) => log !== null).map(([name, log]) => `${name} ${shortNumber(Math.exp(log))}`);
+  if (told.length) words.push(`(${told.join(", ")})`);
+  const absent = Object.entries(app.answer.by_source).filter(([, beliefs]) => beliefs === null).map(([name]) => name);
+  if (absent.length) words.push(`· cannot happen in ${absent.join(", ")}`);
+  return words.join(" ");
+}
+
+// Places: all of the graph, or the neighborhood of one node laid out anew.
+async function layOut() {
+  const { focus } = app.view;
+  const layout = focus === null ? app.model.layout : await neighborhood(focus);
+  if (focus !== app.view.focus) return;
+  drawLayout(app.drawing, layout);
+  if (app.answer) drawAnswer(app.drawing, app.answer, app.drawing.before, app.view);
+  firstSight(layout);
+  lookAround();
+}
+
+// A large graph is first seen where it can be read.
+function firstSight(layout) {
+  app.camera.fit(layout.size);
+  const name = app.view.node ?? app.model.target ?? mostConnected();
+  const box = layout.boxes[name];
+  if (app.drawing.isSparse && box) app.camera.center(box[0] + box[2] / 2, box[1] + box[3] / 2, 0.7);
+}
+
+function mostConnected() {
+  const count = new Map();
+  for (const { tail, head } of app.drawing.arcs) {
+    if (tail === app.model.source) continue;
+    for (const name of [tail, head]) count.set(name, (count.get(name) ?? 0) + 1);
+  }
+  return [...count].reduce((best, one) => (one[1] > best[1] ? one : best), [null, 0])[0];
+}
+
+async function neighborhood(focus) {
+  if (app.engine.layout) return app.engine.layout(focus);
+  const near = new Set([focus]);
+  for (let step = 0; step < 2; step += 1) {
+    const edge = new Set(near);
+    for (const [tail, head] of app.model.layout.routes) {
+      if (tail === app.model.source) continue;
+      if (edge.has(tail)) near.add(head);
+      if (edge.has(head)) near.add(tail);
+    }
+  }
+  return cutOut(app.model.layout, near);
+}
+
+// The part of a layout with these nodes, moved to the corner.
+function cutOut({ boxes, routes }, near) {
+  const kept = Object.entries(boxes).filter(([name]) => near.has(name));
+  const left = Math.min(...kept.map(([, [x]]) => x));
+  const top = Math.min(...kept.map(([, [, y]]) => y));
+  return {
+    boxes: Object.fromEntries(kept.map(([name, [x, y, w, h]]) => [name, [x - left, y - top, w, h]])),
+    routes: routes
+      .filter(([tail, head]) => near.has(tail) && near.has(head))
+      .map(([tail, head, points]) => [tail, head, points.map(([x, y]) => [x - left, y - top])]),
+    size: [
+      Math.max(...kept.map(([, [x, , w]]) => x + w)) - left,
+      Math.max(...kept.map(([, [, y, , h]]) => y + h)) - top,
+    ],
+  };
+}
+
+// Of a large graph, bars are drawn where the reader looks.
+function lookAround() {
+  const { drawing, camera } = app;
+  if (!drawing.isSparse) return;
+  const [left, top, right, bottom] = camera.seen();
+  const isNear = camera.scale >= READABLE;
+  drawing.world.classList.toggle("far", !isNear);
+  for (const node of drawing.nodes.values()) {
+    const isSeen = node.x < right && node.x + node.width > left && node.y < bottom && node.y + node.height > top;
+    if ((isNear && isSeen) || node.name === app.view.node) openNode(drawing, node);
+    else closeNode(node);
+  }
+  keepPlace();
+}
+
+// Findings.
+function setState(name, state, { isNot = false } = {}) {
+  const { given, do: set, node } = app.view;
+  if (app.isDoing) return change({ do: toggled(set, name, state), given: without(given, name), node: name });
+  const old = given[name];
+  const rest = { given: given, do: without(set, name), node: name };
+  if (!isNot) return change({ ...rest, given: toggled(given, name, state), node: name ?? node });
+  const named = old?.not ?? [];
+  const not = named.includes(state) ? named.filter((one) => one !== state) : [...named, state];
+  if (not.length === 0) return change({ ...rest, given: without(given, name) });
+  if (not.length === app.model.nodes[name].states.length) return undefined;
+  return change({ ...rest, given: withOne(given, name, { not }) });
+}
+
+const without = (values, name) => Object.fromEntries(Object.entries(values).filter(([one]) => one !== name));
+const withOne = (values, name, value) => Object.fromEntries([...Object.entries(without(values, name)), [name, value]]);
+const toggled = (values, name, state) => (Object.hasOwn(values, name) && values[name] === state ? without(values, name) : withOne(values, name, state));
+
+function clearNode(name) {
+  if (!Object.hasOwn(app.view.given, name) && !Object.hasOwn(app.view.do, name)) return;
+  change({ given: without(app.view.given, name), do: without(app.view.do, name) });
+}
+
+function editNode(name) {
+  const { states } = app.model.nodes[name];
+  if (states === null || !app.answer) return;
+  openEditor(name, states, {
+    finding: app.view.given[name],
+    belief: app.answer.all[name],
+    set: (finding) => {
+      if (finding === undefined) clearNode(name);
+      else change({ given: withOne(app.view.given, name, finding), do: without(app.view.do, name), node: name });
+    },
+  });
+}
+
+function setNumber(name, text) {
+  const key = app.isDoing ? "do" : "given";
+  if (text.trim() === "" || !Number.isFinite(Number(text))) return clearNode(name);
+  return change({ [key]: withOne(app.view[key], name, Number(text)), node: name });
+}
+
+function chooseNode(name) {
+  app.view = { ...app.view, node: name };
+  history.replaceState(null, "", `#${fragmentOf(app.view)}`);
+  redraw();
+}
+
+// Panels.
+const panelName = () => app.view.panel ?? app.model.panels[0]?.name ?? null;
+
+function choosePanel(name, isNew = true) {
+  drawTabs(app.model, name, choosePanel);
+  if (!isNew) return;
+  app.view = { ...app.view, panel: name };
+  history.pushState(null, "", `#${fragmentOf(app.view)}`);
+  askPanel();
+}
+
+async function askPanel() {
+  const found = app.model.panels.find(({ name }) => name === panelName());
+  if (!found || !app.answer) return;
+  const number = (app.panelAsked += 1);
+  const { name, title, needs, ready } = found;
+  const draw = (notes, more = {}) => drawPanel(name, title, { svg: "", table: { columns: [], rows: [] }, ...more, notes }, controls(name));
+  if (!ready) return draw(needs);
+  if (!app.engine.panel) return draw(["This panel is drawn by the library: consilience explore shows it."]);
+  const asked = { ...asJson(app.view), ...(app.view.node ? { node: app.view.node } : {}) };
+  if (app.view.sources) asked.sources = app.view.sources;
+  byId("panel").setAttribute("aria-busy", "true");
+  try {
+    const answer = await app.engine.panel(name, asked);
+    if (number === app.panelAsked) drawPanel(name, title, answer, controls(name));
+  } catch (problem) {
+    if (number === app.panelAsked) draw([problem.message]);
+  }
+  if (number === app.panelAsked) byId("panel").setAttribute("aria-busy", "false");
+  return undefined;
+}
+
+function controls() {
+  return [];
+}
+
+// Cases.
+function keepCase() {
+  const name = byId("case-name").value.trim() || `case ${app.cases.size + 1}`;
+  app.cases.set(name, { given: app.view.given, do: app.view.do });
+  byId("case-name").value = "";
+  listCases();
+}
+
+function listCases() {
+  const options = [...app.cases.keys()].map((name) => htmlElement("option", { value: `=${name}`, text: name }));
+  byId("cases").replaceChildren(htmlElement("option", { value: "", text: `cases (${app.cases.size})` }), ...options);
+}
+
+async function loadCases(file) {
+  try {
+    const found = casesFromCsv(await file.text(), app.model);
+    app.cases = new Map([...app.cases, ...found]);
+    listCases();
+  } catch (problem) {
+    app.problem = problem.message;
+    drawStatus();
+  }
+}
+
+async function openRow(number) {
+  const row = Math.min(app.model.rows, Math.max(1, Math.round(Number(number)) || 1));
+  byId("row").value = row;
+  try {
+    const { given } = await app.engine.row(row - 1);
+    change({ given, do: {} });
+  } catch (problem) {
+    app.problem = problem.message;
+    drawStatus();
+  }
+}
+
+// What is saved.
+const fileName = (ending) => `${app.model.name.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 60) || "model"}.${ending}`;
+
+function wholePicture() {
+  const { drawing } = app;
+  for (const node of drawing.nodes.values()) openNode(drawing, node);
+  const picture = pictureText(drawing.world, drawing.layout.size);
+  lookAround();
+  return picture;
+}
+
+const SAVING = {
+  "export-svg": () => offered(fileName("svg"), wholePicture().text, "image/svg+xml"),
+  "export-png": async () => offered(fileName("png"), await pngOf(wholePicture()), "image/png"),
+  "export-csv": () => offered(fileName("csv"), beliefsCsv(app.answer, app.model), "text/csv"),
+  "export-html": async () => {
+    const text = app.engine.page ? await app.engine.page() : `<!doctype html>\n${pristine}\n`;
+    offered(fileName("html"), text, "text/html");
+  },
+  link: async () => {
+    await navigator.clipboard?.writeText(location.href);
+    byId("speed").textContent = "link copied";
+  },
+};
+
+// Listening.
+function listen() {
+  for (const [id, act] of Object.entries({
+    ...SAVING,
+    undo,
+    redo,
+    clear: () => change({ given: {}, do: {} }),
+    fit: () => app.camera.fit(app.drawing.layout.size),
+    focus: toggleFocus,
+    do: toggleDo,
+    theme: nextTheme,
+    help: () => byId("keys").showModal(),
+    "case-save": keepCase,
+    "cases-save": () => offered("cases.csv", casesToCsv(app.cases, Object.keys(app.model.nodes)), "text/csv"),
+    "row-before": () => openRow(Number(byId("row").value || 2) - 1),
+    "row-after": () => openRow(Number(byId("row").value || 0) + 1),
+  })) {
+    byId(id).addEventListener("click", () => act());
+  }
+  byId("row").addEventListener("change", () => openRow(byId("row").value));
+  byId("cases").addEventListener("change", openCase);
+  byId("cases-load").addEventListener("change", (event) => loadCases(event.target.files[0]));
+  byId("find").addEventListener("change", () => findNode(byId("find").value));
+  byId("find").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") findNode(byId("find").value);
+  });
+  const world = byId("world");
+  world.addEventListener("click", onClick);
+  world.addEventListener("change", (event) => {
+    if (event.target.dataset.test === "number") setNumber(event.target.dataset.node, event.target.value);
+  });
+  world.addEventListener("mouseover", (event) => followArcs(app.drawing, nodeAt(event.target)));
+  world.addEventListener("mouseleave", () => followArcs(app.drawing, null));
+  world.addEventListener("focusin", (event) => followArcs(app.drawing, nodeAt(event.target)));
+  document.addEventListener("keydown", onKey);
+  window.addEventListener("popstate", () => show(viewOf(location.hash, app.model).view, false));
+}
+
+const nodeAt = (element) => element.closest("[data-test=node]")?.getAttribute("data-node") ?? null;
+
+function openCase() {
+  const name = byId("cases").value.slice(1);
+  byId("cases").value = "";
+  if (app.cases.has(name)) change(app.cases.get(name));
+}
+
+function onClick(event) {
+  if (event.timeStamp - app.camera.draggedAt < 60 || event.target.closest("input")) return;
+  const row = event.target.closest("[data-test=state], [data-test=others]");
+  const name = nodeAt(event.target);
+  if (name === null) return;
+  if (row === null) chooseNode(name);
+  else act(row, event);
+}
+
+// A click or Enter on the row of a state.
+function act(row, event) {
+  const [name, state] = [row.getAttribute("data-node"), row.getAttribute("data-state")];
+  app.place = [name, state];
+  if (event.altKey || state === null) editNode(name);
+  else setState(name, state, { isNot: event.shiftKey });
+}
+
+function toggleFocus() {
+  change({ focus: app.view.focus === null ? app.view.node ?? app.place?.[0] ?? mostConnected() : null });
+}
+
+function toggleDo() {
+  app.isDoing = !app.isDoing;
+  redraw();
+}
+
+function findNode(text) {
+  const wanted = text.trim().toLowerCase();
+  const names = Object.keys(app.model.nodes);
+  const name = names.find((one) => one === text) ?? names.find((one) => one.toLowerCase() === wanted) ??
+    names.find((one) => one.toLowerCase().includes(wanted));
+  if (wanted === "" || name === undefined) return;
+  lookAt(name);
+  chooseNode(name);
+  walkTo(app.drawing.nodes.get(name), 0);
+}
+
+function lookAt(name) {
+  const node = app.drawing.nodes.get(name);
+  if (!node) return;
+  app.camera.center(node.x + node.width / 2, node.y + node.height / 2, Math.max(app.camera.scale, 0.7));
+  openNode(app.drawing, node);
+}
+
+const THEMES = ["light dark", "light", "dark"];
+
+function nextTheme() {
+  const now = document.documentElement.dataset.theme ?? THEMES[0];
+  const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
+  if (next === THEMES[0]) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  byId("theme").textContent = next === THEMES[0] ? "theme" : next;
+}
+
+// Keys.
+const ACTS = {
+  u: undo,
+  U: redo,
+  d: toggleDo,
+  f: toggleFocus,
+  0: () => app.camera.fit(app.drawing.layout.size),
+  "+": () => app.camera.zoom(1.25),
+  "-": () => app.camera.zoom(0.8),
+  "?": () => byId("keys").showModal(),
+  "/": () => byId("find").focus(),
+};
+
+function onKey(event) {
+  const isTyping = event.target.closest?.("input, select, textarea, dialog");
+  if (isTyping || event.ctrlKey || event.metaKey) return;
+  const row = event.target.closest?.("[data-test=state], [data-test=others]");
+  if (row && (event.key === "Enter" || event.key === " ")) {
+    event.preventDefault();
+    act(row, event);
+  } else if (event.key === "Delete" || event.key === "Backspace") {
+    if (row) clearNode(row.getAttribute("data-node"));
+  } else if (event.key.startsWith("Arrow") && (row || event.target === document.body || event.target.closest?.("svg"))) {
+    event.preventDefault();
+    walk(event.key);
+  } else if (ACTS[event.key] && !event.altKey) {
+    event.preventDefault();
+    ACTS[event.key]();
+  }
+}
+
+// Arrows up and down go through the states and on to the next node, left and right through nodes.
+function walk(key) {
+  const order = [...app.drawing.nodes.values()];
+  const [name, state] = app.place ?? [null, null];
+  const at = order.findIndex((node) => node.name === name);
+  if (at < 0) return walkTo(order[0], 0);
+  const rows = rowsOf(order[at]);
+  const k = rows.findIndex((row) => row.getAttribute("data-state") === state);
+  const step = key === "ArrowDown" || key === "ArrowRight" ? 1 : -1;
+  const isInside = (key === "ArrowDown" || key === "ArrowUp") && rows[k + step];
+  if (isInside) return walkTo(order[at], k + step);
+  const next = order[(at + step + order.length) % order.length];
+  return walkTo(next, key === "ArrowUp" ? -1 : 0);
+}
+
+function walkTo(node, k) {
+  if (!node) return;
+  openNode(app.drawing, node);
+  const [left, top, right, bottom] = app.camera.seen();
+  if (node.x < left || node.y < top || node.x + node.width > right || node.y + node.height > bottom) lookAt(node.name);
+  const row = rowsOf(node).at(k);
+  app.place = [node.name, row?.getAttribute("data-state") ?? null];
+  keepPlace();
+  row?.focus({ preventScroll: true });
+}
+
+const rowsOf = (node) => [...(node.rows?.querySelectorAll("[role=button], input") ?? [])];
+
+// One row of the graph can be reached by the tabulator: that of the last place, or the first.
+function keepPlace() {
+  const world = app.drawing.world;
+  const [name, state] = app.place ?? [null, null];
+  for (const row of world.querySelectorAll("[role=button][tabindex='0']")) row.setAttribute("tabindex", "-1");
+  const node = app.drawing.nodes.get(name);
+  const kept = (node && rowsOf(node).find((row) => row.getAttribute("data-state") === state)) ?? world.querySelector("[role=button]");
+  if (kept?.getAttribute("role") === "button") kept.setAttribute("tabindex", "0");
+}
+
+start().catch((problem) => {
+  byId("preparing").textContent = problem.message;
+  throw problem;
+});

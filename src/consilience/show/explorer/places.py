@@ -1,0 +1,106 @@
+"""What the page knows of a network before anything is asked: nodes, sources, places, panels.
+
+Every box has room for the bars of its node. The source stands above the rest, and its arcs are
+short stubs, since they would cover the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from consilience import __version__, _check
+from consilience.graph.dag import DAG
+from consilience.network.network import Network
+from consilience.show.layout import layout
+from consilience.show.panels.provenance import model_hash, rows_by_source
+from consilience.show.panels.question import Subject
+from consilience.show.panels.registry import panels
+from consilience.show.picture import differing_nodes, shortened, text_width
+
+__all__ = ["MOST_ROWS", "model_facts", "near", "places"]
+
+MOST_ROWS = 8
+"""States that a box shows; of more the last line is the others."""
+
+HEAD, ROW, FOOT = 22.0, 19.0, 5.0  # heights: of the name, of a state with its strokes, below
+DENSITY = 62.0  # height of the density of a continuous node and its number
+LEAST_WIDTH = 190.0
+NAME_SIZE, NAME_LENGTH = 13.0, 28
+
+
+def model_facts(subject: Subject) -> dict[str, Any]:
+    """Names, sources, places and panels, ready for JSON."""
+    net = subject.network
+    differing = differing_nodes(net)
+    rows = rows_by_source(subject)
+    states = () if net.source is None else net.variables[net.source].discrete_states
+    return {
+        "name": subject.name,
+        "source": net.source,
+        "sources": {name: rows.get(name) for name in states},
+        "rows": None if subject.table is None else subject.table.n_rows,
+        "target": subject.target,
+        "nodes": {
+            name: {
+                "states": None if variable.is_continuous else list(variable.discrete_states),
+                "parents": list(net.dag.parents(name)),
+                "by_source": name in differing,
+            }
+            for name, variable in net.variables.items()
+        },
+        "layout": places(net, net.dag.nodes),
+        "panels": [
+            {"name": one.name, "title": one.title, "ready": not lacks, "needs": lacks}
+            for one in panels()
+            for lacks in [one.missing(subject)]
+        ],
+        "hash": model_hash(net),
+        "version": __version__,
+    }
+
+
+def places(net: Network, names: Collection[str]) -> dict[str, Any]:
+    """Boxes and routes of some nodes and the arcs among them, ready for JSON."""
+    kept = [name for name in net.dag.nodes if name in names]
+    chosen = set(kept)
+    arcs = [(tail, head) for tail, head in net.dag.arcs if tail in chosen and head in chosen]
+    sizes = {name: _size(net, name) for name in kept}
+    hub = net.source if net.source in chosen else None
+    drawn = layout(DAG(arcs, nodes=kept), sizes, hub=hub)
+    return {
+        "boxes": {
+            name: [round(x, 1) for x in (box.left, box.top, box.width, box.height)]
+            for name, box in drawn.boxes.items()
+        },
+        "routes": [
+            [*arc, [[round(x, 1), round(y, 1)] for x, y in points]]
+            for arc, points in drawn.routes.items()
+        ],
+        "size": [round(drawn.width, 1), round(drawn.height, 1)],
+    }
+
+
+def near(net: Network, focus: str, steps: int) -> set[str]:
+    """The nodes at most so many arcs from a node, in any direction; not by way of the source."""
+    _check.known("node", [focus], net.dag.nodes)
+    _check.whole("layout", at_least=0, steps=steps)
+    found, edge = {focus}, {focus}
+    for _ in range(steps):
+        edge = {
+            other
+            for name in edge
+            if name != net.source or name == focus
+            for other in (*net.dag.parents(name), *net.dag.children(name))
+        } - found
+        found |= edge
+    return found
+
+
+def _size(net: Network, name: str) -> tuple[float, float]:
+    label = text_width(shortened(name, NAME_LENGTH), NAME_SIZE) + 44
+    variable = net.variables[name]
+    if variable.is_continuous:
+        return max(LEAST_WIDTH, round(label)), HEAD + DENSITY
+    height = HEAD + ROW * min(variable.n_states, MOST_ROWS) + FOOT
+    return max(LEAST_WIDTH, round(label)), height
