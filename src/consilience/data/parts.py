@@ -31,7 +31,7 @@ from consilience.data.place import Place
 from consilience.data.text_content import TextForm
 from consilience.errors import DataError, InputError
 
-__all__ = ["Part", "parts_of", "source_name"]
+__all__ = ["Part", "arrow_part", "parts_of", "source_name"]
 
 _ACCEPTED = (
     "Accepted: a path to a .csv, .tsv (.gz) or .parquet file, a list of such paths, a data frame, "
@@ -55,6 +55,8 @@ class Part:
         Arrow columns whose type declares their states.
     source, path
         Key of the table in a dict of sources, and the file it came from; None if there is none.
+    first_row, row_group
+        Where in its file a part of one begins; see :class:`Place`.
     """
 
     names: tuple[str, ...]
@@ -63,6 +65,8 @@ class Part:
     declared: frozenset[str] = frozenset()
     source: str | None = None
     path: str | None = None
+    first_row: int = 0
+    row_group: int | None = None
 
     def piece(self, name: str, markers: Markers, place: Place) -> Piece | None:
         """The column of that name, or None if the part never recorded it."""
@@ -162,7 +166,7 @@ def _tables(data: Any, wanted: Collection[str] | None, form: TextForm) -> list[P
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(data, pandas.DataFrame):
         return [_from_pandas(data)]
-    return [_from_arrow(_arrow_table(data))]
+    return [arrow_part(_arrow_table(data))]
 
 
 def _from_path(path: Any, wanted: Collection[str] | None, form: TextForm) -> Part:
@@ -191,7 +195,8 @@ def _from_pandas(frame: Any) -> Part:
     return Part(names, columns, len(frame))
 
 
-def _from_arrow(table: Any) -> Part:
+def arrow_part(table: Any) -> Part:
+    """The part that an Arrow table is."""
     names = _names(table.column_names)
     declared = [field.name for field in table.schema if is_declared_dictionary(field)]
     columns = dict(zip(names, table.columns, strict=True))

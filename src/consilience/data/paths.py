@@ -17,10 +17,11 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -31,9 +32,17 @@ from consilience import _check
 from consilience.data.packed import check_file
 from consilience.data.pieces import is_text
 from consilience.data.text_content import Bytes, TextForm, content_of, is_stdin
-from consilience.errors import DataError, FormatError, InputError
+from consilience.errors import ConsilienceError, DataError, FormatError, InputError
 
-__all__ = ["EXTENSIONS", "column_names", "has_known_extension", "read_path"]
+__all__ = [
+    "EXTENSIONS",
+    "column_names",
+    "has_known_extension",
+    "opened_parquet",
+    "read_path",
+    "row_group_batches",
+    "text_batches",
+]
 
 EXTENSIONS = (".csv", ".csv.gz", ".parquet", ".tsv", ".tsv.gz")
 
@@ -75,15 +84,21 @@ def read_path(
         check_file(Path(path))
     if str(path).lower().endswith(".parquet"):
         return _read_parquet(Path(path), wanted)
+    text, header, has_rows = _checked_text(path, form)
+    names = _chosen(text.name, header, wanted)
+    table = _parse(text, names) if has_rows else pa.table({name: _no_text() for name in names})
+    return tuple(header), table, frozenset()
+
+
+def _checked_text(path: str | os.PathLike[str], form: TextForm) -> tuple[_Text, list[str], bool]:
+    """A text file, its columns, and whether it has rows; a single column is looked at closely."""
     text = _Text.of(path, form)
     header, has_rows = _header(text)
     if len(header) == 1:
         if form.sep is None:
             _check_separator(text)
         _check_empty_lines(text)
-    names = _chosen(text.name, header, wanted)
-    table = _parse(text, names) if has_rows else pa.table({name: _no_text() for name in names})
-    return tuple(header), table, frozenset()
+    return text, header, has_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,28 +190,32 @@ def _chosen(file: str, header: list[str], wanted: Collection[str] | None) -> lis
 
 
 def _parse(text: _Text, names: list[str]) -> Any:
-    content = text.content
-    has_quotes = content.find(b'"') >= 0
-    for block_size in (_BLOCK, max(_BLOCK, min(len(content), _LARGEST_BLOCK))):
+    for block_size in (_BLOCK, max(_BLOCK, min(len(text.content), _LARGEST_BLOCK))):
         try:
-            return arrow_csv.read_csv(
-                pa.BufferReader(pa.py_buffer(content)),
-                read_options=arrow_csv.ReadOptions(block_size=block_size),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=text.separator, newlines_in_values=has_quotes
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.large_string()),
-                    include_columns=names,
-                    null_values=[],
-                    strings_can_be_null=False,
-                ),
-            )
+            return _csv(arrow_csv.read_csv, text, names, block_size)
         except pa.ArrowException as found:
             problem = found
             if "straddling" not in str(found):
                 break
     raise _explain(text, problem) from None
+
+
+def _csv(read: Callable[..., Any], text: _Text, names: list[str], block_size: int) -> Any:
+    """What one of Arrow's readers makes of a text, every column as text."""
+    has_quotes = text.content.find(b'"') >= 0
+    return read(
+        pa.BufferReader(pa.py_buffer(text.content)),
+        read_options=arrow_csv.ReadOptions(block_size=block_size),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=text.separator, newlines_in_values=has_quotes
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.large_string()),
+            include_columns=names,
+            null_values=[],
+            strings_can_be_null=False,
+        ),
+    )
 
 
 def _explain(text: _Text, problem: Exception) -> FormatError:
@@ -241,22 +260,75 @@ def _ragged(text: _Text, decoded: str) -> FormatError | None:
 def _read_parquet(
     path: Path, wanted: Collection[str] | None
 ) -> tuple[tuple[str, ...], Any, frozenset[str]]:
+    with opened_parquet(path, wanted) as opened:
+        table = opened.file.read(columns=opened.names)
+        _check_rows(path, opened.file.metadata.num_rows, table.num_rows)
+        table.validate(full=True)  # Arrow takes the bytes of text on trust
+    return opened.header, table, opened.declared
+
+
+class OpenedParquet(NamedTuple):
+    """A parquet file with all its columns, those to read, and those with declared states."""
+
+    file: Any
+    header: tuple[str, ...]
+    names: list[str]
+    declared: frozenset[str]
+
+
+@contextmanager
+def opened_parquet(path: Path, wanted: Collection[str] | None) -> Iterator[OpenedParquet]:
+    """A parquet file that is read within the block; what is damaged is told by its name."""
     try:
         schema = arrow_parquet.read_schema(path)
         _check_as_written(path, schema)
         header = [name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name)]
         names = _chosen(str(path), header, wanted)
         texts = [name for name in names if is_text(schema.field(name).type)]
+        declared = [name for name in names if pa.types.is_dictionary(schema.field(name).type)]
         with arrow_parquet.ParquetFile(
-            path, read_dictionary=texts, page_checksum_verification=True
+            path, read_dictionary=texts, page_checksum_verification=True, pre_buffer=False
         ) as file:
-            table = file.read(columns=names)
-            _check_rows(path, file.metadata, table.num_rows)
-        table.validate(full=True)  # Arrow takes the bytes of text on trust
+            yield OpenedParquet(file, tuple(header), names, frozenset(declared))
     except (pa.ArrowException, OSError, UnicodeDecodeError, binascii.Error) as problem:
+        if isinstance(problem, ConsilienceError):
+            raise
         raise _damaged(path, problem) from None
-    declared = [name for name in names if pa.types.is_dictionary(schema.field(name).type)]
-    return tuple(header), table, frozenset(declared)
+
+
+def row_group_batches(
+    path: Path, groups: Sequence[int], wanted: Collection[str] | None, n_rows: int
+) -> Iterator[tuple[int, tuple[str, ...], Any, frozenset[str]]]:
+    """The rows of some row groups of a parquet file, in batches of at most ``n_rows`` of them.
+
+    Each comes with its row group, all columns of the file and those with declared states.
+    """
+    with opened_parquet(path, wanted) as opened:
+        for group in groups:
+            n_found = 0
+            for batch in opened.file.iter_batches(n_rows, [group], columns=opened.names):
+                batch.validate(full=True)
+                n_found += batch.num_rows
+                yield group, opened.header, pa.Table.from_batches([batch]), opened.declared
+            _check_rows(path, opened.file.metadata.row_group(group).num_rows, n_found)
+
+
+def text_batches(
+    path: Path, wanted: Collection[str] | None, form: TextForm
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The rows of a text file in batches of some megabytes, each with all columns of the file."""
+    check_file(path)
+    text, header, has_rows = _checked_text(path, form)
+    names = _chosen(text.name, header, wanted)
+    if not has_rows:
+        yield tuple(header), pa.table({name: _no_text() for name in names})
+        return
+    try:
+        with _csv(arrow_csv.open_csv, text, names, _BLOCK) as reader:
+            for batch in reader:
+                yield tuple(header), pa.Table.from_batches([batch])
+    except pa.ArrowException as problem:
+        raise _explain(text, problem) from None
 
 
 def _check_as_written(path: Path, schema: Any) -> None:
@@ -275,10 +347,10 @@ def _check_as_written(path: Path, schema: Any) -> None:
             raise _damaged(path, f"column {expected[0]!r} is not as it was written")
 
 
-def _check_rows(path: Path, metadata: Any, n_rows: int) -> None:
+def _check_rows(path: Path, n_announced: int, n_rows: int) -> None:
     """Refuse a file whose parts do not add up to the rows that it announces."""
-    if n_rows != metadata.num_rows:
-        raise _damaged(path, f"{metadata.num_rows:,} rows are announced and {n_rows:,} are there")
+    if n_rows != n_announced:
+        raise _damaged(path, f"{n_announced:,} rows are announced and {n_rows:,} are there")
 
 
 def _is_texts(kind: Any) -> bool:

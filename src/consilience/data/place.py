@@ -23,17 +23,26 @@ class Place:
         The file, or None.
     source_of
         The source of a row of this part, or None where it is not known.
+    first_row
+        How many rows of the file stand before this part.
+    row_group
+        The row group of the file that the part is of, counted from zero; None if it has none.
     """
 
     column: str
     path: str | None = None
     source_of: Callable[[int], str | None] = lambda _: None
+    first_row: int = 0
+    row_group: int | None = None
 
     def error(self, row: int, fact: str, **culprits: Any) -> DataError:
         """The error for a row (counted from zero here and from one in the message)."""
         source = self.source_of(row)
+        row += self.first_row
         where = [] if source is None else [f"source {source!r}"]
-        where += [f"file {self.path!r}"] if self.path and source is None else []
+        is_one_of_many = source is None or self.first_row > 0 or self.row_group is not None
+        where += [f"file {self.path!r}"] if self.path and is_one_of_many else []
+        where += [] if self.row_group is None else [f"row group {self.row_group + 1}"]
         where += [f"column {self.column!r}", f"row {row + 1}"]
         return DataError(
             f"{', '.join(where)}: {fact}",
@@ -41,6 +50,7 @@ class Place:
             file=self.path,
             column=self.column,
             row=row + 1,
+            **({} if self.row_group is None else {"row_group": self.row_group + 1}),
             **culprits,
         )
 

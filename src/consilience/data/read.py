@@ -21,7 +21,7 @@ from consilience.data.table import Table
 from consilience.data.text_content import TextForm
 from consilience.data.variable import Schema, Variable
 
-__all__ = ["read"]
+__all__ = ["column_of", "read", "weights_of"]
 
 
 def read(
@@ -161,19 +161,19 @@ def read(
     rows = with_sources(parts, names, request)
     variables, coded, origins = {}, {}, {}
     for name in request.variables(names, rows.name):
-        variables[name], coded[name], origins[name] = _column(name, rows.fragments(name), request)
+        variables[name], coded[name], origins[name] = column_of(name, rows.fragments(name), request)
     table = Table(
         schema=Schema(variables, rows.variable),
         columns=coded,
         source_codes=rows.codes,
-        weights=None if weight is None else _weights(weight, rows, names),
+        weights=None if weight is None else weights_of(weight, rows, names),
         origins=origins,
     )
     cuts = {name: choice for name, choice in request.discretize.items() if name in variables}
     return discretize_table(noted(table, request.of_source), cuts)
 
 
-def _column(
+def column_of(
     name: str, fragments: Sequence[Fragment], request: ReadRequest
 ) -> tuple[Variable, Column, str]:
     """A variable, its column, and why it is what it is."""
@@ -193,7 +193,7 @@ def _column(
     return Variable(name), floats(fragments), origin
 
 
-def _weights(weight: str, rows: Sourced, names: Sequence[str]) -> Integers | Floats:
+def weights_of(weight: str, rows: Sourced, names: Sequence[str]) -> Integers | Floats:
     """The weights of all rows: whole numbers as int64, else float64."""
     _check.known("column", [weight], names)
     fragments = rows.fragments(weight)

@@ -39,7 +39,9 @@ class Sourced:
         """The column of that name in each part."""
         fragments, start = [], 0
         for part in self.parts:
-            place = Place(name, part.path, self._source_of(part, start))
+            place = Place(
+                name, part.path, self._source_of(part, start), part.first_row, part.row_group
+            )
             is_read = name not in self.request.drop
             piece = part.piece(name, self.request.markers_of(name), place) if is_read else None
             fragments.append(Fragment(piece, part.n_rows, place))
