@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.statistics.counts import MEMORY_LIMIT, Counts
 from consilience.statistics.family import Family
@@ -19,7 +20,15 @@ from consilience.statistics.moments import Moments
 if TYPE_CHECKING:
     from consilience.statistics.engines.memory import Memory
 
-__all__ = ["CountRequest", "Engine", "MomentRequest", "MomentsBySets", "Request", "map_merge"]
+__all__ = [
+    "CountRequest",
+    "DearEngine",
+    "Engine",
+    "MomentRequest",
+    "MomentsBySets",
+    "Request",
+    "map_merge",
+]
 
 Answer = TypeVar("Answer")
 AnswerOut = TypeVar("AnswerOut", covariant=True)
@@ -51,6 +60,19 @@ class Engine(Protocol):
 
     def gather(self, request: Request[Answer]) -> Answer:
         """The answer for all rows."""
+        ...
+
+
+@runtime_checkable
+class DearEngine(Engine, Protocol):
+    """An engine that reads all rows for each request, so that learners look ahead.
+
+    The scout is a sample of the rows: how few passes a search makes depends on it, its answer does
+    not.
+    """
+
+    def scout(self) -> Table:
+        """Some of the rows, chosen by a hash of their numbers and not by their parts."""
         ...
 
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from consilience import _check
+from consilience.data.row_sample import RowSample
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Answer, Request, map_merge
 
-__all__ = ["Batches"]
+__all__ = ["SAMPLE", "Batches"]
+
+SAMPLE = 100_000
+"""Rows of a scout."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,12 +30,17 @@ class Batches:
     parts
         The batches; iterated over anew for every request, so not a generator that can be used only
         once.
+    sample
+        Rows of the scout, by which searches guess what they will ask for; it takes a pass of its
+        own and changes the number of passes, never an answer.
     """
 
     schema: Schema
     parts: Iterable[Table]
+    sample: int = SAMPLE
 
     def __post_init__(self) -> None:
+        _check.whole("Batches", at_least=1, sample=self.sample)
         if iter(self.parts) is self.parts:
             raise InputError(
                 "Batches: the parts can be read only once, but every request reads them; give a "
@@ -40,3 +50,11 @@ class Batches:
     def gather(self, request: Request[Answer]) -> Answer:
         """The answer for all rows of all batches."""
         return map_merge(self.schema, map(Memory, self.parts), request)
+
+    def scout(self) -> Table:
+        """A sample of the rows that does not depend on how they are cut into batches."""
+        found, first = RowSample.empty(self.schema), 0
+        for part in self.parts:
+            found = found.merge(RowSample.of(part, first, self.sample), self.sample)
+            first += part.n_rows
+        return found.rows
