@@ -6,6 +6,7 @@ from consilience import (
     classify as classify,
     data as data,
     dynamic as dynamic,
+    engines as engines,
     estimators as estimators,
     files as files,
     fusion as fusion,
@@ -198,6 +199,12 @@ from consilience.simulate.networks import (
 )
 from consilience.statistics.counts import (
     Counts as Counts,
+)
+from consilience.statistics.engines.scans import (
+    scan as scan,
+)
+from consilience.statistics.engines.storing import (
+    store as store,
 )
 from consilience.statistics.family import (
     Family as Family,

@@ -21,7 +21,7 @@ from consilience.incomplete.structural_em import StructuralEM, structural_em
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
-from consilience.statistics.gather import engine_of, notes_on
+from consilience.statistics.gather import columns_of_source, engine_of, notes_on
 from consilience.statistics.request import Engine
 from consilience.structure.columns import rows_used
 from consilience.structure.family_scores import family_scores
@@ -253,8 +253,8 @@ def _search(
     names = sorted(engine.schema.variables)
     source = engine.schema.source
     constraints = Constraints.of(names, source=None if source is None else source.name, **wanted)
-    if isinstance(engine, Memory) and getattr(search, "takes_constraints", True):
-        constraints = without_arcs_into(constraints, engine.table.of_source)
+    if getattr(search, "takes_constraints", True):
+        constraints = without_arcs_into(constraints, columns_of_source(engine))
     if not logistic:
         is_continuous = np.array([engine.schema[name].is_continuous for name in names], bool)
         constraints = without_logistic(constraints, is_continuous)

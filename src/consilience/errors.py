@@ -15,6 +15,7 @@
     ├── MissingFileError (FileNotFoundError)  a file to be read, or the folder of one to be written
     ├── WriteError (OSError)               a file cannot be written; the old one is as it was
     ├── MemoryLimitError (MemoryError)     refused before anything was allocated
+    ├── WorkerError (RuntimeError)         workers of an engine died, or lost a part of the rows
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
 The message says what is wrong and what would be accepted; the culprits are attributes too,
@@ -40,6 +41,7 @@ __all__ = [
     "PrecisionError",
     "TooDearError",
     "UnknownNameError",
+    "WorkerError",
     "WriteError",
 ]
 
@@ -109,6 +111,10 @@ class WriteError(ConsilienceError, OSError):
 
 class MemoryLimitError(ConsilienceError, MemoryError):
     """A table would be larger than the stated limit; nothing was allocated."""
+
+
+class WorkerError(ConsilienceError, RuntimeError):
+    """Workers of an engine died, or lost a part of the rows."""
 
 
 class MissingExtraError(ConsilienceError, ImportError):

@@ -13,11 +13,12 @@ from consilience._freeze import FrozenMap
 from consilience._typing import Floats
 from consilience.data.labels import label
 from consilience.data.table import Table
+from consilience.data.variable import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Description", "DescriptionRow", "describe", "missing_shares"]
+__all__ = ["Description", "DescriptionRow", "describe", "missing_shares", "titled"]
 
 ALL = "all"
 
@@ -141,9 +142,15 @@ def _is_missing(table: Table, name: str) -> Any:
 
 
 def _title(table: Table) -> str:
-    sources = f", {len(table.sources)} sources in {table.source!r}" if table.sources else ""
-    weight = "" if table.weights is None else f" of weight {label(float(table.total_weight))}"
-    return f"{table.n_rows:,} rows{weight}, {len(table.variables)} variables{sources}"
+    return titled(table.n_rows, table.total_weight, table.schema)
+
+
+def titled(n_rows: int, weight: float, schema: Schema) -> str:
+    """How many rows, variables and sources there are, in words."""
+    source = schema.source
+    sources = "" if source is None else f", {source.n_states} sources in {source.name!r}"
+    of_weight = "" if weight == n_rows else f" of weight {label(float(weight))}"
+    return f"{n_rows:,} rows{of_weight}, {len(schema.variables)} variables{sources}"
 
 
 def _cells(row: DescriptionRow) -> tuple[str, ...]:

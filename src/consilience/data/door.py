@@ -47,6 +47,10 @@ def as_table(rows: Rows) -> Table:
     """
     if isinstance(rows, Table):
         return rows
+    given: Any = rows
+    if isinstance(getattr(given, "schema", None), Schema) and hasattr(given, "to_table"):
+        scanned: Table = given.to_table()
+        return scanned
     table = _reading.read(rows)
     discrete = [name for name, v in table.variables.items() if not v.is_continuous]
     continuous = [name for name in table.variables if name not in discrete]
@@ -69,8 +73,8 @@ def as_rows_of(variables: Mapping[str, Variable], source: str | None, rows: Rows
     rows
         A table, or what :func:`read` takes; columns that are no variables are not read.
     """
-    if isinstance(rows, Table):
-        return rows
+    if isinstance(rows, Table) or isinstance(getattr(rows, "schema", None), Schema):
+        return as_table(rows)
     parts = _parts.parts_of(rows, frozenset())
     recorded = {name for part in parts for name in part.names}
     is_by_key = parts[0].source is not None

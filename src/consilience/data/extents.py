@@ -108,7 +108,9 @@ class RowGroups:
     def id(self) -> str:
         """The file and the row groups, counted from one."""
         many = len(self.groups) > 1
-        which = f"{self.groups[0] + 1} to {self.groups[-1] + 1}" if many else f"{self.groups[0] + 1}"
+        which = (
+            f"{self.groups[0] + 1} to {self.groups[-1] + 1}" if many else f"{self.groups[0] + 1}"
+        )
         return f"{self.fingerprint.path}, row group{'s' * many} {which}"
 
     def parts(self, wanted: Collection[str] | None) -> Iterator[Part]:
@@ -210,7 +212,7 @@ def files_of(data: Any) -> list[str]:
     if path.is_dir():
         return _known_files(text, [str(file) for file in path.rglob("*") if file.is_file()])
     if has_magic(text) and not path.exists():
-        return _known_files(text, glob(text, recursive=True))
+        return _known_files(text, glob(text, recursive=True))  # noqa: PTH207 - from a root
     check_file(path)
     return [text]
 
@@ -218,9 +220,7 @@ def files_of(data: Any) -> list[str]:
 def _known_files(named: str, found: list[str]) -> list[str]:
     files = sorted(file for file in found if has_known_extension(file))
     if not files:
-        raise MissingFileError(
-            f"there is no .parquet, .csv or .tsv file in {named!r}.", file=named
-        )
+        raise MissingFileError(f"there is no .parquet, .csv or .tsv file in {named!r}.", file=named)
     return files
 
 

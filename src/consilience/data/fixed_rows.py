@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +15,9 @@ from consilience.data.reading_request import ReadRequest
 from consilience.data.source_column import Sourced, with_sources
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
-from consilience.errors import DataError, InputError
+from consilience.errors import DataError
 
-__all__ = ["FixedRows", "appended"]
+__all__ = ["FixedRows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +85,3 @@ class FixedRows:
                 state=name,
             )
         return read_only(rows.codes.astype(code_type(known.n_states), copy=False))
-
-
-def appended(tables: Sequence[Table]) -> Table:
-    """The rows of several tables of one schema, one after the other."""
-    if not tables:
-        raise InputError("there are no tables to append.")
-    first = tables[0]
-    weights = None
-    if first.weights is not None:
-        weights = np.concatenate([one.weights for one in tables if one.weights is not None])
-    codes = None
-    if first.source_codes is not None:
-        codes = np.concatenate([one.source_codes for one in tables if one.source_codes is not None])
-    return Table(
-        first.schema,
-        {
-            name: read_only(np.concatenate([one.columns[name] for one in tables]))
-            for name in first.columns
-        },
-        codes,
-        weights,
-        first.origins,
-        first.remarks,
-        first.of_source,
-    )

@@ -26,11 +26,18 @@ import numpy as np
 
 from consilience import _check
 from consilience._lazy import later
-from consilience._typing import Bools, Codes, Column, Floats
+from consilience._typing import Bools, Floats, Integers
 from consilience.data.labels import is_plain_number, label
 from consilience.data.table import Table
 
-__all__ = ["GENERAL", "columns_of_source", "noted", "notes_of"]
+__all__ = [
+    "GENERAL",
+    "columns_of_source",
+    "is_no_chance",
+    "noted",
+    "notes_of",
+    "notes_on_source",
+]
 
 _coding, _pieces = later("consilience.data.coding"), later("consilience.data.pieces")
 
@@ -78,7 +85,8 @@ def notes_of(table: Table, names: Iterable[str] | None = None) -> tuple[str, ...
     chosen = set(table.variables if names is None else names)
     listed = [GENERAL, *(name for name in table.variables if name in chosen)]
     remarks = [text for name in listed for text in table.remarks.get(name, ())]
-    return (*remarks, *_on_source(table, [n for n in table.of_source if n in chosen]))
+    of_source = [name for name in table.of_source if name in chosen]
+    return (*remarks, *notes_on_source(table.source, of_source))
 
 
 def columns_of_source(table: Table) -> tuple[str, ...]:
@@ -217,26 +225,40 @@ def _is_of_source(table: Table, name: str) -> bool:
         first[of_rows[::-1]] = values[::-1]
         if not np.array_equal(first[of_rows], values):
             return False
-    return len(np.unique(values)) > 1 and _log_chance(values, of_rows) < np.log(BY_CHANCE)
+    n_rows, n_values = (np.unique(one, return_counts=True)[1] for one in (of_rows, values))
+    return is_no_chance(n_rows, n_values)
 
 
-def _log_chance(values: Column, of_rows: Codes) -> float:
+def is_no_chance(n_rows: Integers, n_values: Integers) -> bool:
+    """Whether rows that agree within all sources do not do so by chance.
+
+    Parameters
+    ----------
+    n_rows
+        Rows of each source that has any.
+    n_values
+        Rows of each value.
+    """
+    return len(n_values) > 1 and _log_chance(n_rows, n_values) < np.log(BY_CHANCE)
+
+
+def _log_chance(n_rows: Integers, n_values: Integers) -> float:
     """Log probability that rows agree within all sources if values are dealt at random."""
-    n_rows = np.unique(of_rows, return_counts=True)[1]
-    shares = np.unique(values, return_counts=True)[1] / len(values)
+    shares = n_values / n_values.sum()
     sizes, n_sources = np.unique(n_rows, return_counts=True)
     largest = shares.max()  # taken out of the sum, so that no power of a small share is lost
     sums = [np.log(((shares / largest) ** n).sum()) + n * np.log(largest) for n in sizes]
     return float(np.dot(n_sources, sums))
 
 
-def _on_source(table: Table, names: Sequence[str]) -> list[str]:
+def notes_on_source(source: str | None, names: Sequence[str]) -> list[str]:
+    """The note on columns that belong to the source."""
     if not names:
         return []
     one = len(names) == 1
     return [
         f"Column{'s' * (not one)} {_check.listed(names)} {'has' if one else 'have'} one value "
-        f"within each source of {table.source!r}: {'it is' if one else 'they are'} of the source. "
+        f"within each source of {source!r}: {'it is' if one else 'they are'} of the source. "
         f"A search considers no arc from another column into {'it' if one else 'them'} unless "
         "require= names it."
     ]

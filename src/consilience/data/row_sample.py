@@ -21,7 +21,7 @@ from consilience._typing import Integers
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 
-__all__ = ["RowSample"]
+__all__ = ["RowSample", "appended"]
 
 _Hashes = npt.NDArray[np.uint64]
 
@@ -63,7 +63,7 @@ class RowSample:
         order = np.argsort(numbers, kind="stable")
         kept = order[_smallest(_hashes(numbers[order]), size)]
         both = self.rows, other.rows
-        rows = _joined([table for table in both if table.n_rows] or [self.rows])
+        rows = appended([table for table in both if table.n_rows] or [self.rows])
         return RowSample(_freeze.read_only(numbers[kept]), rows.take(kept))
 
 
@@ -86,7 +86,7 @@ def _hashes(numbers: Integers) -> _Hashes:
     return mixed ^ mixed >> np.uint64(31)
 
 
-def _joined(tables: Sequence[Table]) -> Table:
+def appended(tables: Sequence[Table]) -> Table:
     """The rows of tables of one schema, one after the other."""
     first = tables[0]
     if len(tables) == 1:

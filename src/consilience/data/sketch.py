@@ -19,7 +19,7 @@ import pyarrow as pa
 from consilience import _check
 from consilience._freeze import FrozenMap
 from consilience._typing import Floats, Integers
-from consilience.data.coding import MOST_STATES, Fragment, code_as, floats
+from consilience.data.coding import Fragment, code_as, floats
 from consilience.data.describe import ALL
 from consilience.data.labels import is_plain_number, label, labels
 from consilience.data.parts import Part
@@ -102,6 +102,11 @@ class Sketch:
     values: Mapping[str, tuple[Values, ...]]
     seen: Mapping[str, Seen]
 
+    @classmethod
+    def empty(cls) -> Sketch:
+        """The sketch of no rows and no columns."""
+        return cls((), (), np.zeros(0, np.int64), np.zeros(0), {}, {})
+
     def merge(self, other: Sketch) -> Sketch:
         """The sketch of these rows and of those that follow them."""
         sources = tuple(dict.fromkeys([*self.sources, *other.sources]))
@@ -113,7 +118,7 @@ class Sketch:
             mine.n_rows + theirs.n_rows,
             mine.weight + theirs.weight,
             {name: _joined(self.values.get(name, ()), other.values.get(name, ())) for name in read},
-            {name: _both(mine._of(name), theirs._of(name)) for name in read},
+            {name: _both(mine.column(name), theirs.column(name)) for name in read},
         )
 
     def missing_shares(self, names: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
@@ -121,7 +126,7 @@ class Sketch:
         total = np.where(self.weight > 0, self.weight, 1.0)
         return FrozenMap(
             {
-                source: FrozenMap({n: float(self._of(n).missing[f] / total[f]) for n in names})
+                source: FrozenMap({n: float(self.column(n).missing[f] / total[f]) for n in names})
                 for f, source in enumerate(self.sources)
             }
         )
@@ -129,16 +134,16 @@ class Sketch:
     def missing_share(self, name: str) -> float:
         """Share missing of a column over all sources."""
         total = float(self.weight.sum())
-        return float(self._of(name).missing.sum()) / total if total > 0 else 0.0
+        return float(self.column(name).missing.sum()) / total if total > 0 else 0.0
 
     def span(self, name: str) -> tuple[float, float] | None:
         """The smallest and the largest number of a column; None if it has none."""
-        seen = self._of(name)
+        seen = self.column(name)
         if np.isnan(seen.low).all():
             return None
         return float(np.nanmin(seen.low)), float(np.nanmax(seen.high))
 
-    def _of(self, name: str) -> Seen:
+    def column(self, name: str) -> Seen:
         return self.seen.get(name) or _never_seen(self.weight)
 
     def _for(self, sources: tuple[str, ...]) -> Sketch:
@@ -158,7 +163,7 @@ class Sketch:
                     np.append(one.missing, 0.0)[at],
                     np.append(one.low, np.nan)[at],
                     np.append(one.high, np.nan)[at],
-                    np.append(one.value, None)[at],
+                    np.append(one.value, np.array([None]))[at],
                 )
                 for name, one in self.seen.items()
             },
@@ -187,13 +192,13 @@ def sketch_of(part: Part, request: ReadRequest) -> Sketch:
     for name in read:
         values[name], seen[name] = _column(name, rows, request, by_source)
     n_rows = np.bincount(codes, minlength=len(sources)).astype(np.int64)
-    total = np.bincount(codes, weights, minlength=len(sources))
+    total = by_source.weigh(np.ones(part.n_rows, np.bool_))
     return Sketch(part.names, sources, n_rows, total, values, seen)
 
 
 def schema_of(sketch: Sketch, request: ReadRequest) -> tuple[Schema, dict[str, str]]:
     """The variables of rows with this sketch, and why each is what it is."""
-    has_source = request.source is not None or sketch.sources != (ALL,)
+    has_source = request.source is not None or sketch.sources not in ((), (ALL,))
     source = request.source_name if has_source else None
     variables, origins = {}, {}
     for name in request.variables(sketch.names, source):
@@ -226,7 +231,8 @@ class _BySource:
 
     def weigh(self, rows: npt.NDArray[np.bool_]) -> Floats:
         """Weight of the rows that are marked."""
-        return np.bincount(self.codes[rows], self.weights[rows], minlength=self.n_sources)
+        found = np.bincount(self.codes[rows], self.weights[rows], minlength=self.n_sources)
+        return found.astype(np.float64)
 
     def bounds(self, values: Floats) -> tuple[Floats, Floats]:
         """Smallest and largest number, NaN where there is none; missing ones have no say."""
@@ -288,9 +294,7 @@ def _texts_by_source(piece: Coded, by_source: _BySource) -> Seen:
     if n_texts and piece.kind == "text" and piece.is_plain():
         used = np.where(by_source.weights > 0, piece.floats(), np.nan)
         low, high = by_source.bounds(used)
-    return Seen(
-        n_known, by_source.weigh(is_missing), low, high, _one_value(n_known, constants)
-    )
+    return Seen(n_known, by_source.weigh(is_missing), low, high, _one_value(n_known, constants))
 
 
 def _one_value(n_known: Integers, constants: Sequence[Any]) -> npt.NDArray[Any]:

@@ -90,6 +90,7 @@ from consilience.show.notebook_answers import tabled
 from consilience.show.notebook_graphs import compared, counted, drawn_graph, drawn_influence, fused
 from consilience.show.text import family_text, in_words, layout_of, probability_text
 from consilience.statistics.counts import Counts
+from consilience.statistics.engines.scans import Scan
 from consilience.statistics.moments import Moments
 from consilience.structure.independence.statements import Verdict
 from consilience.structure.searches.constraint_record import ConstraintRecord
@@ -278,10 +279,15 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 0.001 else "<0.1 %"
 
 
+def _scan(rows: Scan) -> str:
+    return heading("Scan", repr(rows)) + _schema(rows.schema)
+
+
 NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Variable: _variable,
     Schema: _schema,
     Table: _table,
+    Scan: _scan,
     Description: _description,
     DAG: drawn_graph,
     CPDAG: drawn_graph,

@@ -17,7 +17,7 @@ from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import CountRequest, Engine, MomentRequest
 
-__all__ = ["count", "engine_of", "held_rows", "moments", "notes_on"]
+__all__ = ["columns_of_source", "count", "engine_of", "held_rows", "moments", "notes_on"]
 
 
 def count(
@@ -50,7 +50,8 @@ def count(
     for family in asked:
         if not isinstance(family, Family):
             raise InputError(f"families must be Family objects, got {family!r}.")
-    return engine_of(rows).gather(CountRequest(asked, by_source, memory_limit))
+    engine = engine_of(rows)
+    return engine.gather(CountRequest(asked, by_source, memory_limit)) if asked else []
 
 
 def moments(
@@ -75,7 +76,10 @@ def engine_of(rows: Rows | Engine) -> Engine:
     """The engine for rows in memory, read if they are no table yet; or the engine as it is."""
     given: Any = rows
     is_engine = isinstance(getattr(given, "schema", None), Schema) and not isinstance(given, Table)
-    return given if is_engine else Memory(as_table(given))
+    if not is_engine:
+        return Memory(as_table(given))
+    mapped: Memory | None = getattr(given, "mapped", None)  # of a store, which is a table
+    return given if mapped is None else mapped
 
 
 def held_rows(rows: Rows | Engine) -> Table | Engine:
@@ -85,5 +89,14 @@ def held_rows(rows: Rows | Engine) -> Table | Engine:
 
 
 def notes_on(engine: Engine, names: Iterable[str]) -> tuple[str, ...]:
-    """What a reader should know about these columns, if the rows are in memory."""
-    return notes_of(engine.table, names) if isinstance(engine, Memory) else ()
+    """What a reader should know about these columns, as far as the engine tells."""
+    if isinstance(engine, Memory):
+        return notes_of(engine.table, names)
+    tell = getattr(engine, "notes_on", None)
+    return () if tell is None else tell(names)
+
+
+def columns_of_source(engine: Engine) -> tuple[str, ...]:
+    """The variables that belong to the source, as far as the engine tells."""
+    rows: Any = engine.table if isinstance(engine, Memory) else engine
+    return getattr(rows, "of_source", ())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from consilience.data.table import Table
@@ -189,7 +190,8 @@ class MomentsBySets:
 
 def map_merge(schema: Schema, parts: Iterable[Memory], request: Request[Answer]) -> Answer:
     """The answer for all parts, merged in their order."""
-    total = request.empty(schema)
-    for part in parts:
-        total = request.merge(total, request.work(part))
-    return total
+    nothing = request.empty(schema)
+    if isinstance(nothing, list) and not nothing:  # nothing is asked, so no row need be read
+        return nothing
+    answers = map(request.work, parts)
+    return reduce(request.merge, answers, next(answers, nothing))

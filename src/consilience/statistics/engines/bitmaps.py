@@ -13,7 +13,7 @@ from consilience.data.table import Table
 from consilience.kernels.counting import BLOCK, count_groups
 from consilience.statistics.plan import Axes, Group
 
-__all__ = ["MOST_BASE_STATES", "MOST_STATES", "Bitmaps"]
+__all__ = ["MOST_BASE_STATES", "MOST_STATES", "Bitmaps", "words_of"]
 
 MOST_STATES = 64
 """Variables with more states than this are counted by increments."""
@@ -28,10 +28,13 @@ class Bitmaps:
     ``bits`` is one array for all variables with few states; its pages are touched, and so cost
     memory, only for variables that were packed. Row 0 has a set bit for every row of the table;
     state ``s`` of the variable in place ``v``, its place in ``n_states``, has row ``first[v] + s``.
-    ``is_complete[v]`` is known when the variable is packed.
+    ``is_complete[v]`` is known when the variable is packed. Bitmaps of this layout that are there
+    already, in a file, take the place of those that would be made.
     """
 
-    def __init__(self, table: Table, n_states: Mapping[str, int]) -> None:
+    def __init__(
+        self, table: Table, n_states: Mapping[str, int], made: Words | None = None
+    ) -> None:
         self._table = table
         self._names = tuple(n_states)
         self._place = {name: i for i, name in enumerate(n_states)}
@@ -43,8 +46,11 @@ class Bitmaps:
         ends = 1 + np.cumsum(np.where(self.has_few, self.n_states, 0))
         self.first = np.concatenate([[1], ends])[:-1]
         self.n_words = -(-table.n_rows // 64)
-        self.bits: Words = np.empty((ends.max(initial=1), self.n_words), np.uint64)
-        self.bits[0] = _words(np.ones(table.n_rows, bool), self.n_words)
+        self._is_made = made is not None
+        if made is None:
+            made = np.empty((ends.max(initial=1), self.n_words), np.uint64)
+            made[0] = words_of(np.ones(table.n_rows, bool), self.n_words)
+        self.bits: Words = made
 
     def __contains__(self, name: str) -> bool:
         return bool(self.has_few[self._place[name]])
@@ -63,8 +69,9 @@ class Bitmaps:
             return
         for variable in np.unique(places[~self._is_packed[places]]).tolist():
             codes = self._table.column(self._names[variable])
-            for state in range(self.n_states[variable]):
-                self.bits[self.first[variable] + state] = _words(codes == state, self.n_words)
+            n_made = self.n_states[variable] if not self._is_made else 0
+            for state in range(n_made):
+                self.bits[self.first[variable] + state] = words_of(codes == state, self.n_words)
             self.is_complete[variable] = not (codes.size and codes.min() < 0)
             self._is_whole[variable] = self.is_complete[variable]
             self._is_packed[variable] = True
@@ -148,7 +155,8 @@ class Bitmaps:
         return starts, self.places(name for names in lists for name in names)
 
 
-def _words(mask: np.ndarray[tuple[int], np.dtype[np.bool_]], n_words: int) -> Words:
+def words_of(mask: np.ndarray[tuple[int], np.dtype[np.bool_]], n_words: int) -> Words:
+    """The bits of some rows, 64 in a word, the first row in the lowest bit; the rest are zero."""
     packed = np.packbits(mask, bitorder="little")
     if packed.size < 8 * n_words:
         packed = np.concatenate([packed, np.zeros(8 * n_words - packed.size, np.uint8)])

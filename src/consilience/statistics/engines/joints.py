@@ -19,13 +19,13 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from consilience._typing import Codes, Integers
+from consilience._typing import Codes, Integers, Words
 from consilience.data.table import Table
 from consilience.kernels.counting import STRIDE, fold, tally, tally_weighted
 from consilience.kernels.threads import each_part
 from consilience.statistics.engines.bitmaps import MOST_BASE_STATES, MOST_STATES, Bitmaps
 from consilience.statistics.engines.bundles import Bundles
-from consilience.statistics.engines.neighbors import Neighbors
+from consilience.statistics.engines.neighbors import MOST_CELLS_KEPT, Neighbors
 from consilience.statistics.plan import Axes, Group
 
 __all__ = ["Joint", "Joints"]
@@ -59,11 +59,23 @@ class Joints:
         Whole weights of the rows, None if each counts one.
     threads
         Number of threads.
+    bitmaps
+        Bitmaps that are there already, in the layout of :class:`Bitmaps`.
+    most_cells
+        Counts of neighbors that are kept.
     """
 
     def __init__(
-        self, table: Table, n_states: dict[str, int], weights: Integers | None, threads: int
+        self,
+        table: Table,
+        n_states: dict[str, int],
+        weights: Integers | None,
+        threads: int,
+        *,
+        bitmaps: Words | None = None,
+        most_cells: int = MOST_CELLS_KEPT,
     ) -> None:
+        self._made, self._most_cells = bitmaps, most_cells
         self._table = table
         self._n_rows = table.n_rows
         self._n_states = n_states
@@ -104,7 +116,7 @@ class Joints:
             return None
         if self._neighbors is None:
             self._neighbors = Neighbors(
-                self._n_rows, bitmaps.n_states, self._joint, self._by_bundles
+                self._n_rows, bitmaps.n_states, self._joint, self._by_bundles, self._most_cells
             )
         return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more)
 
@@ -185,7 +197,7 @@ class Joints:
 
     def _packed(self) -> Bitmaps:
         if self._bitmaps is None:
-            self._bitmaps = Bitmaps(self._table, self._n_states)
+            self._bitmaps = Bitmaps(self._table, self._n_states, self._made)
         return self._bitmaps
 
     def _bundled(self) -> Bundles:

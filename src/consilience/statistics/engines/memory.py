@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Integers
+from consilience._typing import Integers, Words
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
@@ -29,6 +29,7 @@ from consilience.statistics.counts import (
 from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.engines.centered import moments_of
 from consilience.statistics.engines.joints import Joint, Joints
+from consilience.statistics.engines.neighbors import MOST_CELLS_KEPT
 from consilience.statistics.engines.seen import count_seen
 from consilience.statistics.engines.spread import Spread, with_spread
 from consilience.statistics.family import Family
@@ -73,10 +74,20 @@ class Memory:
         Number of threads; by default one for each core. The answer does not depend on it.
     spread
         Covariances of values that stand for a distribution, which moments take in.
+    bitmaps
+        Bitmaps of the rows that are there already, as :func:`consilience.store` writes them.
+    most_cells
+        Counts of neighbors that are kept; engines of many parts share them out.
     """
 
     def __init__(
-        self, table: Table, *, threads: int | None = None, spread: Sequence[Spread] = ()
+        self,
+        table: Table,
+        *,
+        threads: int | None = None,
+        spread: Sequence[Spread] = (),
+        bitmaps: Words | None = None,
+        most_cells: int = MOST_CELLS_KEPT,
     ) -> None:
         if threads is not None:
             _check.whole("Memory", at_least=1, threads=threads)
@@ -92,7 +103,14 @@ class Memory:
         self._most_states = max(self._n_states.values(), default=1)
         self._weights, self._scale = _whole_weights(table)
         self._n_rows = table.n_rows
-        self._joints = Joints(table, self._n_states, self._weights, self.threads)
+        self._joints = Joints(
+            table,
+            self._n_states,
+            self._weights,
+            self.threads,
+            bitmaps=bitmaps,
+            most_cells=most_cells,
+        )
         self._rows: Integers | None = None
         self._has_toggled = False
 

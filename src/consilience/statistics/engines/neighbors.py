@@ -25,10 +25,10 @@ import numpy as np
 from consilience._typing import Codes, Integers
 from consilience.kernels.counting import arrange, take_rest
 
-__all__ = ["Neighbors"]
+__all__ = ["MOST_CELLS_KEPT", "Neighbors"]
 
 MOST_CELLS_KEPT = 1 << 25
-"""Counts that are kept (128 MiB); the oldest sets go first."""
+"""Counts that an engine keeps (128 MiB); its parts share them."""
 
 MANY_ROWS = 1 << 15
 """From so many rows on it pays to find out which known set leaves fewest rows to look at."""
@@ -65,6 +65,8 @@ class Neighbors:
         Joint counts of a base with each of some other variables, one table after the other, given
         the rows of each joint state of the base; for each joint state of all but the base's last
         variable a state of that one is left out (-1 for none).
+    most_cells
+        Counts that are kept; the oldest sets go first.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class Neighbors:
         n_states: Integers,
         count_joint: Callable[[Integers], Codes],
         count: Callable[[Integers, Integers, Codes, Integers], Codes],
+        most_cells: int,
     ) -> None:
+        self._most_cells = most_cells
         self._n_states = n_states
         self._count_joint = count_joint
         self._count = count
@@ -162,9 +166,9 @@ class Neighbors:
         before = self._known.pop(key, None)
         self._n_kept += known.table.size - (0 if before is None else before.table.size)
         self._known[key] = known
-        if self._n_kept > MOST_CELLS_KEPT:
+        if self._n_kept > self._most_cells:
             for old in [*self._known][:-1]:
                 gone = self._known.pop(old, None)  # another thread may have been faster
                 self._n_kept -= 0 if gone is None else gone.table.size
-                if self._n_kept <= MOST_CELLS_KEPT:
+                if self._n_kept <= self._most_cells:
                     break

@@ -1,0 +1,17 @@
+from consilience.statistics.engines.dask_runner import (
+    Dask as Dask,
+)
+from consilience.statistics.engines.runners import (
+    Processes as Processes,
+    Threads as Threads,
+)
+from consilience.statistics.engines.scans import (
+    Scan as Scan,
+)
+from consilience.statistics.engines.spark_runner import (
+    Spark as Spark,
+)
+from consilience.statistics.engines.sql_table import (
+    SqlTable as SqlTable,
+    sql as sql,
+)

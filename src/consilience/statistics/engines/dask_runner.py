@@ -1,0 +1,125 @@
+"""The engine on a Dask cluster, and Dask frames as rows.
+
+A task is sent with the place of its rows, never with rows: workers read files themselves, and the
+partitions of a Dask frame stay where Dask has them. Dask begins the work of a worker that died anew
+elsewhere; it gives up on a part after some deaths (``allowed-failures``, three unless configured),
+and the error names the part.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from consilience import _check
+from consilience.data.extents import Extent
+from consilience.data.parts import Part, parts_of
+from consilience.errors import ConsilienceError, InputError, WorkerError
+from consilience.statistics.engines.ledger import Returned
+from consilience.statistics.engines.runners import check_sendable
+from consilience.statistics.engines.tasks import Task
+
+__all__ = ["Dask", "current_dask", "dask_partitions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dask:
+    """Workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client``; its workers must see the files under the same paths, and have
+        this library installed.
+    """
+
+    client: Any
+
+    def __post_init__(self) -> None:
+        distributed = _check.extra("distributed", "dask", "cs.engines.Dask")
+        if not isinstance(self.client, distributed.Client):
+            raise InputError(
+                "Dask: client must be a distributed.Client, got one of type "
+                f"{type(self.client).__name__}.",
+                parameter="client",
+            )
+
+    def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
+        """The answers of a task for all extents, in the order in which they are ready."""
+        distributed = _check.extra("distributed", "dask", "cs.engines.Dask")
+        futures = {self._begun(task, extent): extent.id for extent in extents}
+        try:
+            for future in distributed.as_completed(futures):
+                yield _result(distributed, future, futures[future])
+        finally:
+            self.client.cancel(list(futures))
+
+    def _begun(self, task: Task[Any], extent: Extent) -> Any:
+        # Not pure, or Dask would answer a request from an earlier one.
+        if isinstance(extent, DaskPartition):
+            dask = _check.extra("dask", "dask", "cs.engines.Dask")
+            work = dask.delayed(_work, pure=False)(task, extent.id, extent.delayed)
+            return self.client.compute(work)
+        check_sendable("Dask", [extent])
+        return self.client.submit(task, extent, pure=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaskPartition:
+    """One partition of a Dask frame; ``delayed`` stands for its rows on the cluster."""
+
+    id: str
+    delayed: Any
+
+    def parts(self, wanted: Collection[str] | None) -> Iterator[Part]:
+        """The rows, computed in this process."""
+        yield from parts_of(self.delayed.compute(scheduler="sync"), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frame:
+    """A partition where it is: a pandas frame."""
+
+    id: str
+    frame: Any
+
+    def parts(self, wanted: Collection[str] | None) -> Iterator[Part]:
+        yield from parts_of(self.frame, None)
+
+
+def current_dask() -> Dask | None:
+    """The engine on the cluster that this process is connected to, or None."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else Dask(distributed.get_client())
+    except ValueError:
+        return None
+
+
+def dask_partitions(frame: Any) -> list[Extent]:
+    """The partitions of a Dask frame."""
+    delayed = frame.to_delayed()
+    return [
+        DaskPartition(f"partition {k + 1} of {len(delayed)}", one) for k, one in enumerate(delayed)
+    ]
+
+
+def _work(task: Task[Any], name: str, frame: Any) -> Returned[Any]:
+    return task(_Frame(name, frame))
+
+
+def _result(distributed: Any, future: Any, part: str) -> Returned[Any]:
+    try:
+        returned: Returned[Any] = future.result()
+    except ConsilienceError:
+        raise
+    except (distributed.KilledWorker, distributed.CancelledError, OSError) as problem:
+        raise WorkerError(
+            f"the part {part!r} did not come back: {type(problem).__name__}. Workers died while "
+            "they had it; give them more memory, or the cluster more patience "
+            "(distributed.scheduler.allowed-failures).",
+            part=part,
+        ) from problem
+    return returned

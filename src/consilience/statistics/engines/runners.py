@@ -1,0 +1,128 @@
+"""Engines of one machine: threads, and processes that may die."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from typing import Any
+
+from consilience import _check
+from consilience.data.extents import Extent, RowGroups, TextRows
+from consilience.errors import InputError, WorkerError
+from consilience.statistics.engines.ledger import Returned
+from consilience.statistics.engines.tasks import Task
+
+__all__ = ["MOST_DEATHS", "Processes", "Threads", "check_sendable"]
+
+MOST_DEATHS = 3
+"""How often the work on a part is begun anew after workers died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of this process, each at work on one part of the rows.
+
+    Parameters
+    ----------
+    n
+        Number of threads; by default one for each core. Memory grows with it: each holds a part
+        of at most 131,072 rows.
+
+    Examples
+    --------
+    >>> Threads(2)
+    Threads(n=2)
+    """
+
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n is not None:
+            _check.whole("Threads", at_least=1, n=self.n)
+
+    def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
+        """The answers of a task for all extents, in their order."""
+        n = min(self.n or os.cpu_count() or 1, len(extents))
+        if n <= 1:
+            yield from map(task, extents)
+            return
+        with ThreadPoolExecutor(n) as pool:
+            try:
+                yield from pool.map(task, extents)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine, which read the files themselves; a dead one is replaced.
+
+    They are started at the first request and kept. As with all processes of Python, a script that
+    uses them keeps its own work below ``if __name__ == "__main__":``.
+
+    Parameters
+    ----------
+    n
+        Number of processes; by default one for each core.
+    """
+
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n is not None:
+            _check.whole("Processes", at_least=1, n=self.n)
+
+    def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
+        """The answers of a task for all extents, in the order in which they are ready."""
+        check_sendable("Processes", extents)
+        left = {extent.id: extent for extent in extents}
+        n_deaths = 0
+        while left:
+            try:
+                for one in _answers(_pool(self.n), task, list(left.values())):
+                    for part in one.ids:
+                        del left[part]
+                    yield one
+            except BrokenProcessPool:
+                _pool.cache_clear()
+                n_deaths += 1
+                if n_deaths > MOST_DEATHS:
+                    raise WorkerError(
+                        f"processes died {n_deaths} times; parts that did not come back: "
+                        f"{_check.listed(left)}.",
+                        part=next(iter(left)),
+                    ) from None
+
+
+def check_sendable(engine: str, extents: list[Extent]) -> None:
+    """Refuse rows that only this process has; workers get paths and never rows."""
+    for extent in extents:
+        is_path = isinstance(extent, RowGroups | TextRows) or hasattr(extent, "memory")
+        if not is_path:
+            raise InputError(
+                f"{engine} reads rows in other processes, and {extent.id!r} is not in a file. Give "
+                "paths of files or a store, or leave out engine=.",
+                parameter="engine",
+            )
+
+
+@cache
+def _pool(n: int | None) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(n or os.cpu_count() or 1, mp_context=get_context("spawn"))
+
+
+def _answers(
+    pool: ProcessPoolExecutor, task: Task[Any], extents: list[Extent]
+) -> Iterator[Returned[Any]]:
+    futures: list[Future[Returned[Any]]] = [pool.submit(task, extent) for extent in extents]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
