@@ -44,6 +44,7 @@ SEEN = (
     "distributions/linear_gaussian.py",
     "distributions/logistic.py",
     "dynamic/beliefs_in_time.py",
+    "dynamic/chain_states.py",
     "dynamic/change_point_beliefs.py",
     "dynamic/dynamic_network.py",
     "dynamic/forecasting.py",

@@ -1,6 +1,10 @@
 from consilience.dynamic.beliefs_in_time import (
     Beliefs as Beliefs,
 )
+from consilience.dynamic.chain_states import (
+    ChainStates as ChainStates,
+    hidden_states as hidden_states,
+)
 from consilience.dynamic.change_choices import (
     ChangePoints as ChangePoints,
     SegmentPrior as SegmentPrior,

@@ -32,33 +32,41 @@ from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
 from consilience.dynamic.first_choices import Initial, Stationary, check_initial
 from consilience.dynamic.fit_plan import FitPlan, plan_of
-from consilience.dynamic.flat_prior import flat_posterior
+from consilience.dynamic.given_start import check_start, like
 from consilience.dynamic.label_order import canonical_labels
 from consilience.dynamic.lagged_names import lagged
 from consilience.dynamic.moments_in_time import as_moments
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.stationary_law import stationary_initial
 from consilience.dynamic.timeline import Families, Timeline
-from consilience.errors import DataError, GraphError, InputError
+from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.ascent import Climber
 from consilience.incomplete.em import EM, Convergence, refuse_logistic
 from consilience.incomplete.em_record import report_of, with_rounds
 from consilience.incomplete.first_tables import labelled, smoothed
 from consilience.incomplete.hidden import Hidden, continuous_of
-from consilience.incomplete.restarts import ended_by, number_of_starts
+from consilience.incomplete.restarts import all_starts, ended_by, number_of_starts
+from consilience.incomplete.variational import (
+    BoundClimb,
+    BoundProblem,
+    VariationalBayes,
+    climb_bound,
+)
 from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
 from consilience.learning import AvailableCases
 from consilience.network.network import MEMORY_LIMIT
+from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
 from consilience.parameters.fit_record import NO_REPORT, ROUNDING, GapReport, Statistics, record_of
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.flat_prior import flat_posterior
 from consilience.parameters.known_numbers import Known
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.structure.searches.task import Progress
 
-__all__ = ["em", "fit"]
+__all__ = ["bounded", "em", "fit"]
 
 STICKINESS = 2.0
 """How much more likely a hidden node starts to stay in its state than to leave it."""
@@ -193,6 +201,39 @@ def em(
     refuse_logistic(plan.task)
     rng = _check.generator(seed)
     return _Run(plan, plan.statistics(), choice, start, rng, progress, initial).story()
+
+
+def bounded(
+    dag: DAG,
+    panel: Panel,
+    prior: Dirichlet,
+    *,
+    choice: VariationalBayes,
+    hidden: Hidden,
+    initial: Initial | None = None,
+    seed: Seed = 0,
+) -> Convergence[DynamicNetwork]:
+    """Posterior means by variational Bayes; the objective is the bound on the log evidence."""
+    plan = _plan(
+        dag,
+        panel,
+        prior,
+        None,
+        logistic=None,
+        hidden=hidden,
+        initial=initial,
+        known=None,
+        memory_limit=MEMORY_LIMIT,
+    )
+    numbers = [name for name, one in panel.rows.variables.items() if one.is_continuous]
+    if numbers:
+        raise DataError(
+            f"{numbers[0]!r} is continuous, and the variational bound weighs tables only. Use "
+            "cs.BIC() or cs.scores.CrossValidated().",
+            column=numbers[0],
+        )
+    run = _Run(plan, plan.statistics(), EM(), None, _check.generator(seed), None, initial)
+    return run.bound(prior, choice)
 
 
 def _plan(
@@ -354,7 +395,7 @@ class _Run:
         plan = self.plan
         refuse_logistic(plan.task)
         if self.begin is not None:
-            _check_start(self.begin, plan)
+            check_start(self.begin, plan)
         is_blind = bool(plan.hidden) and self.begin is None
         levels = continuous_of(plan.hidden, plan.panel.rows.variables)
         climber = Climber(
@@ -401,6 +442,32 @@ class _Run:
             tuple(one.objective[-1] for one in done.climbs),
         )
 
+    def bound(self, prior: Dirichlet, choice: VariationalBayes) -> Convergence[DynamicNetwork]:
+        """The best of all starts of variational Bayes."""
+        plan = self.plan
+        families, rows = self._prepared(plan.task)
+        tables = {key: local.table for key, local in families.tables.items()}
+        fixed = {*plan.kept, *(key for key in tables if key == plan.panel.rows.source)}
+        problem = BoundProblem.of(rows, self.seen, prior, tables, fixed=fixed)
+
+        def one_start(number: int) -> BoundClimb:
+            begun = self._start(plan.task, families, number).tables
+            first = problem.first({key: local.table for key, local in begun.items()})
+            return climb_bound(problem, first, choice, None)
+
+        climbs = all_starts(one_start, number_of_starts(choice.restarts, is_blind=True))
+        best = max(climbs, key=lambda one: one.trace[-1])
+        used = problem.statistics(best.at)
+        local = plan.task.estimated(used)
+        net = canonical_labels(
+            _assembled(
+                plan, plan.task, local, self.seen, used=used, told=NO_REPORT, initial=self.initial
+            )
+        )
+        reached = self._log_likelihood(net, Families.of(net))
+        ends = tuple(one.trace[-1] for one in climbs)
+        return Convergence(net, np.array(best.trace), reached, ended_by(climbs, best), ends)
+
     def _log_likelihood(self, net: DynamicNetwork, families: Families) -> float:
         evidence = evidence_of(net, self.plan.panel)
         timeline = Timeline(net, evidence, memory_limit=self.plan.task.memory_limit)
@@ -421,7 +488,7 @@ class _Run:
     def _start(self, task: FitTask, families: Families, number: int) -> Families:
         """Where a start begins: as given, from the complete rows, or at random."""
         if self.begin is not None and number == 0:
-            begin = _like(families, Families.of(self.begin))
+            begin = like(families, Families.of(self.begin))
             return replace(begin, distributions={**begin.distributions, **self._kept(families)})
         if not self.plan.hidden and number == 0:
             return self._from_statistics(task, families, self.seen)
@@ -502,62 +569,3 @@ def _on_levels(levels: Sequence[str], plan: FitPlan) -> list[str]:
 def _is_other(initial: Initial | None) -> bool:
     """Whether the network that is returned is not the one that was climbed to."""
     return isinstance(initial, Stationary)
-
-
-def _check_start(start: object, plan: FitPlan) -> None:
-    """Refuse a network to start from that has other families or states."""
-    if not isinstance(start, DynamicNetwork):
-        raise InputError(f"em: start must be a DynamicNetwork, got {start!r}.", parameter="start")
-    mine = Families.of(start).distributions
-    for key, parents in plan.task.parents().items():
-        if key not in mine or set(mine[key].parents) != set(parents):
-            raise GraphError(
-                f"em: the network to start from must have the same families; that of {key!r} must "
-                f"have the parents {_check.listed(parents) or 'none'}.",
-                node=key,
-            )
-        wanted = plan.task.engine.schema[key]
-        if mine[key].child.states != wanted.states and not (
-            key.rsplit("(", 1)[0] in plan.hidden and mine[key].child.n_states == wanted.n_states
-        ):
-            raise InputError(
-                f"em: in the network to start from {key!r} has other states than in the panel.",
-                variable=key,
-            )
-
-
-def _like(families: Families, start: Families) -> Families:
-    """The numbers of a start in the order of parents that the families have."""
-    found = dict(families.distributions)
-    for key, local in families.distributions.items():
-        mine = start.distributions[key]
-        if mine.parents == local.parents:
-            found[key] = local.with_parameters(mine.parameters)
-            continue
-        discrete = [v.name for v in local.given if not v.is_continuous]
-        theirs = [v.name for v in mine.given if not v.is_continuous]
-        axes = [theirs.index(name) for name in discrete]
-        if isinstance(local, Categorical):
-            found[key] = local.with_parameters(mine.parameters.transpose([*axes, len(axes)]))
-        elif isinstance(local, LinearGaussian) and isinstance(mine, LinearGaussian):
-            order = [mine.continuous.index(v) for v in local.continuous]
-            moved = mine.coefficients.transpose([*axes, len(axes)])[..., order]
-            found[key] = LinearGaussian(
-                local.child,
-                local.given,
-                mine.intercept.transpose(axes),
-                moved,
-                mine.sd.transpose(axes),
-            )
-    _refuse_zero(found)
-    return replace(families, distributions=found)
-
-
-def _refuse_zero(found: Mapping[str, Distribution]) -> None:
-    for key, local in found.items():
-        if isinstance(local, LinearGaussian) and not (local.sd > 0).all():
-            raise DataError(
-                f"em: in the network to start from the sd of {key!r} is zero, from which EM cannot "
-                "climb.",
-                variable=key,
-            )

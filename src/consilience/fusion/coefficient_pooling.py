@@ -68,7 +68,6 @@ __all__ = [
     "PrecisionMatrices",
     "between_sources",
     "stacked_lines",
-    "with_row_posterior",
 ]
 
 COLLINEAR = 1e-12  # smallest eigenvalue of correlations that counts as different from zero
@@ -138,16 +137,6 @@ class Fitted:
     def arrays(self) -> tuple[Floats | Bools, ...]:
         """All fields."""
         return tuple(getattr(self, field.name) for field in fields(self))
-
-
-def with_row_posterior(line: LinearGaussian, lines: Lines) -> LinearGaussian:
-    """A regression with the posterior that the rows give it under a flat prior, if they can."""
-    if lines.weight.sum() <= lines.mean.shape[-1]:
-        return line
-    fitted = _by_matrix(lines, line.child.name)
-    if not fitted.is_determined.all():
-        return line
-    return with_spread(line, Spread(fitted.center, fitted.covariance, fitted.freedom))
 
 
 def stacked_lines(opinions: Sequence[Opinion]) -> Lines | None:

@@ -21,7 +21,6 @@ from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.distributions import Distribution
 from consilience.errors import InputError
-from consilience.fusion.coefficient_pooling import with_row_posterior
 from consilience.fusion.family_answers import Lines, Opinion, Wanted
 from consilience.fusion.heterogeneity import (
     Heterogeneity,
@@ -38,6 +37,7 @@ from consilience.graph.dag import DAG
 from consilience.learning import fit
 from consilience.network.network import Network
 from consilience.network.record import Record
+from consilience.parameters.flat_prior import flat_posterior
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, moments
 
@@ -100,12 +100,13 @@ class Pooled:
 
 
 def _with_posteriors(net: Network, rows: Table) -> Network:
-    """The least squares of the rows, with the posteriors under a flat prior."""
+    """Least squares with its posterior under a flat prior, where all joint states have rows."""
     local = dict(net.distributions)
     for name, line in net.regressions.items():
         names = [*(parent.name for parent in line.continuous), name]
         found = moments(rows, names, by=[parent.name for parent in line.discrete])
-        local[name] = with_row_posterior(line, Lines(found.weight, found.mean, found.scatter))
+        if (found.weight > len(names)).all() and (line.sd > 0).all():
+            local[name] = replace(line, posterior=flat_posterior(line, found))
     return Network(local, net.source, net.record)
 
 

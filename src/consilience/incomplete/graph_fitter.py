@@ -4,7 +4,8 @@ What a graph is worth is the score of what was observed,
 
 .. math:: \log P(x^{obs} \mid \hat\theta) + \log P(x^* \mid G) - \log P(x^* \mid \hat\theta)
 
-where :math:`x^*` are the completed rows (:mod:`consilience.incomplete.structural_em`).
+where :math:`x^*` are the completed rows (:mod:`consilience.incomplete.structural_em`); or, fitted
+by variational Bayes, the bound on its log evidence (:mod:`consilience.incomplete.variational`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from consilience.data.table import Table
 from consilience.errors import DataError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, Convergence, em
+from consilience.incomplete.variational import VariationalBayes, variational
 from consilience.inference.completion import completed
 from consilience.inference.filled_rows import LEAST_SHARE, filled_rows, filled_table
 from consilience.network.network import Network
@@ -73,7 +75,7 @@ class Fitter:
     draws
         How many random completions stand for a row where all of them would be too many.
     climb
-        How the parameters of a graph are fitted.
+        How the parameters of a graph are fitted, and what it is worth.
     memory_limit
         Bytes.
     """
@@ -85,7 +87,7 @@ class Fitter:
         rng: np.random.Generator,
         *,
         draws: int,
-        climb: EM,
+        climb: EM | VariationalBayes,
         memory_limit: float,
     ) -> None:
         self._table, self._score = table, score
@@ -131,26 +133,48 @@ class Fitter:
         return self._fitted(dag, self._grown(dag, None), None)
 
     def _fitted(self, dag: DAG, grown: DAG, start: Network | None) -> Model:
+        if isinstance(self._climb, VariationalBayes):
+            return self._bounded(dag, start, self._climb)
         try:
-            found = self._climbed(grown, None, start)
+            found = self._climbed(grown, self._climb, start=start)
         except DataError:
             # A column that is constant in some joint state, or too few rows for a regression.
-            found = self._climbed(grown, NormalInverseGamma(), None)
+            found = self._climbed(grown, self._climb, gaussian=NormalInverseGamma())
         completed = self._completed(found.network)
         gain = self._worth(dag, completed) - self._log_likelihood(grown, completed, found.network)
         observed = found.log_likelihood - _log_shares(self._table, found.network)
         is_cut = found.stopped_by == "interrupt"
         return Model(dag, found.network, completed, observed + gain, is_cut)
 
+    def _bounded(self, dag: DAG, start: Network | None, choice: VariationalBayes) -> Model:
+        """The graph fitted by variational Bayes; it is worth the bound on its evidence."""
+        found = variational(
+            dag,
+            self._table,
+            _prior(self._score),
+            choice=choice,
+            start=start,
+            seed=self._rng,
+            memory_limit=self._memory_limit,
+        )
+        completed = self._completed(found.network)
+        bound = found.bound - _log_shares(self._table, found.network)
+        return Model(dag, found.network, completed, bound, found.stopped_by == "interrupt")
+
     def _climbed(
-        self, grown: DAG, gaussian: Regressor | None, start: Network | None
+        self,
+        grown: DAG,
+        choice: EM,
+        *,
+        gaussian: Regressor | None = None,
+        start: Network | None = None,
     ) -> Convergence[Network]:
         return em(
             grown,
             self._table,
             self._estimator(grown),
             gaussian=gaussian,
-            choice=self._climb,
+            choice=choice,
             start=start,
             seed=self._rng,
             memory_limit=self._memory_limit,

@@ -19,10 +19,12 @@ from consilience.data.table import Table
 from consilience.errors import DataError, InputError
 from consilience.incomplete.graph_fitter import innermost
 from consilience.incomplete.structural_em import StructuralEM
+from consilience.incomplete.variational import VariationalBayes
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
+from consilience.structure.scores.bayesian import BDJ, K2, BDe, BDeu
 from consilience.structure.scores.nml import FNML, QNML
 from consilience.structure.scores.node_average import PNAL
 from consilience.structure.scores.predictive import CrossValidated, HeldOut
@@ -38,6 +40,9 @@ PRICE_OF_REGRESSIONS = 1.0
 
 OF_WHOLE_ROWS = (BHD, CrossValidated, FNML, HeldOut, QNML)
 """Scores that are not defined for fractions of rows."""
+
+WITH_PRIOR = (BDJ, K2, BDe, BDeu)
+"""Scores whose prior the variational bound can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,8 @@ class Method:
         """The score in words, and what was done about gaps."""
         if self.completion is None:
             return f"{self.score!r}, each family by the rows complete for it"
+        if isinstance(self.completion.em, VariationalBayes):
+            return f"the variational bound with the prior of {self.score!r}"
         return f"{self.score!r}, rows completed by structural EM"
 
     def note(self, n_rows: Mapping[str, float]) -> str:
@@ -134,8 +141,31 @@ def method_for(
     if score is not None:
         _refuse_whole_rows(score, missing)
     table_of(engine)
+    completion = gaps or StructuralEM()
+    if isinstance(completion.em, VariationalBayes):
+        return Method(_of_bound(score, engine), completion, tuple(missing))
     chosen = default_score(engine) if score is None else score
-    return Method(chosen, gaps or StructuralEM(), tuple(missing))
+    return Method(chosen, completion, tuple(missing))
+
+
+def _of_bound(score: Score | None, engine: Engine) -> Score:
+    """The score whose prior the bound has; others, and continuous columns, are refused."""
+    numbers = [name for name, one in engine.schema.variables.items() if one.is_continuous]
+    if numbers:
+        raise DataError(
+            f"{numbers[0]!r} is continuous, and the variational bound weighs tables only. Use "
+            "cs.StructuralEM(), or discretize the column.",
+            column=numbers[0],
+        )
+    if score is None:
+        return BDeu()
+    if not isinstance(score, WITH_PRIOR):
+        raise InputError(
+            f"the variational bound needs the Dirichlet prior of a score, which {score!r} has not. "
+            "Use cs.BDeu(), cs.scores.BDe(...), cs.scores.K2() or cs.scores.BDJ().",
+            parameter="score",
+        )
+    return score
 
 
 def _refuse_whole_rows(score: Score, missing: Sequence[str]) -> None:

@@ -25,6 +25,12 @@ exactly. A score that judges families by source in the better of several ways (`
 rows completed by a network in which the tables of those nodes depend on the source that it judges
 so on the rows completed before.
 
+Fitted by variational Bayes instead, graphs are compared by the bound on their log evidence
+(:mod:`consilience.incomplete.variational`). For fixed :math:`q(h)` the bound is the Bayesian
+Dirichlet score of the expected counts and the entropy of :math:`q`, so that a graph with a better
+score on completed rows has a better bound up to the step from :math:`q` to the posterior means that
+complete them; a graph is taken only if its own bound is higher.
+
 Like EM it takes values to be missing at random.
 
 References
@@ -51,6 +57,7 @@ from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM
 from consilience.incomplete.graph_fitter import Fitter, Model
+from consilience.incomplete.variational import VariationalBayes
 from consilience.statistics.engines.memory import Memory
 from consilience.structure.scores.score import Score
 from consilience.structure.searches.task import Clock, SearchResult, Step
@@ -100,14 +107,16 @@ class StructuralEM:
     draws
         How many random completions stand for a row where all of them would be too many.
     em
-        How the parameters of each graph are fitted.
+        How the parameters of each graph are fitted: ``EM()``; or ``cs.gaps.VariationalBayes()``,
+        and then graphs are judged by the variational bound on their log evidence, for discrete
+        tables and scores with a Dirichlet prior (``BDeu()`` if no score is given).
     """
 
     start: DAG | None = None
     starts: int | None = None
     iterations: int = 20
     draws: int = 10
-    em: EM = field(default_factory=EM)
+    em: EM | VariationalBayes = field(default_factory=EM)
 
     def __post_init__(self) -> None:
         _check.whole("StructuralEM", at_least=1, iterations=self.iterations, draws=self.draws)
@@ -122,9 +131,10 @@ class StructuralEM:
             raise InputError(
                 f"StructuralEM: start must be a DAG or None, got {self.start!r}.", parameter="start"
             )
-        if not isinstance(self.em, EM):
+        if not isinstance(self.em, EM | VariationalBayes):
             raise InputError(
-                f"StructuralEM: em must be a choice such as cs.EM(), got {self.em!r}.",
+                "StructuralEM: em must be a choice such as cs.EM() or cs.gaps.VariationalBayes(), "
+                f"got {self.em!r}.",
                 parameter="em",
             )
 

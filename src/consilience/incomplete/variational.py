@@ -25,9 +25,9 @@ application to scoring graphical model structures. Bayesian Statistics 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -59,6 +59,7 @@ from consilience.incomplete.restarts import (
 from consilience.incomplete.space import Space
 from consilience.incomplete.steps import as_counts
 from consilience.inference.cases import Cases, Expected
+from consilience.inference.layout import Layout
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Regressor
@@ -69,7 +70,16 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.moments import Moments
 from consilience.structure.searches.task import Progress
 
-__all__ = ["VariationalBayes", "VariationalResult", "variational"]
+__all__ = [
+    "BoundClimb",
+    "BoundProblem",
+    "Point",
+    "PreparedRows",
+    "VariationalBayes",
+    "VariationalResult",
+    "climb_bound",
+    "variational",
+]
 
 HIGHEST = MLE(unbiased=False)
 """The regressions that the likelihood is highest at."""
@@ -192,18 +202,19 @@ def variational(
         check_start(start, task.parents(), table.schema, hidden)
     unseen = (*hidden, *never_recorded(table, task.kind, hidden))
     seen = task.statistics()
-    problem = _Problem.of(task, table, prior, seen, hidden=unseen, memory_limit=memory_limit)
+    net, problem = _problem(task, table, prior, seen, hidden=unseen, memory_limit=memory_limit)
     rng = _check.generator(seed)
     is_blind = bool(unseen) and start is None
 
-    def one_start(number: int) -> _Climb:
+    def one_start(number: int) -> BoundClimb:
         is_random = number > 0 or is_blind
-        net = problem.net
         if is_random:
             begun = random_start(task, net, table, unseen, rng=rng)
         else:
             begun = with_smoothed_tables(net) if start is None else like(net, start)
-        return _climb(problem, problem.first(begun), choice, progress)
+        tables = {name: local.table for name, local in begun.tables.items()}
+        first = problem.first(tables, begun.regressions)
+        return climb_bound(problem, first, choice, progress)
 
     climbs = all_starts(one_start, number_of_starts(choice.restarts, is_blind=is_blind))
     best = max(climbs, key=lambda one: one.trace[-1])
@@ -229,7 +240,35 @@ def _check_arguments(prior: object, choice: object) -> None:
         )
 
 
-class _Point(NamedTuple):
+def _problem(
+    task: FitTask,
+    table: Table,
+    prior: Dirichlet,
+    seen: Statistics,
+    *,
+    hidden: Sequence[str],
+    memory_limit: float,
+) -> tuple[Network, BoundProblem]:
+    """A network of the graph, and the problem of the rows; the source's table is fixed."""
+    plain = replace(task, chosen={**task.chosen, "regression": HIGHEST})
+    net = template(plain, seen, table, hidden)
+    cases = Cases.of(net, table, memory_limit=memory_limit)
+    fixed = () if net.source is None else (net.source,)
+    tables = {name: local.table for name, local in net.tables.items()}
+    problem = BoundProblem.of(cases, seen, prior, tables, fixed=fixed)
+    names = cases.normal.names
+    if not names:
+        return net, problem
+
+    def regressed(moments: Mapping[str, Moments]) -> dict[str, LinearGaussian]:
+        found = {one.child.name: one for one in HIGHEST.regress([moments[n] for n in names])}
+        Space(net, cases).refuse_collapse(found)
+        return found
+
+    return net, replace(problem, regressed=regressed)
+
+
+class Point(NamedTuple):
     """Posterior counts of all tables, as a vector, and the regressions."""
 
     alpha: Floats
@@ -237,83 +276,98 @@ class _Point(NamedTuple):
     moments: Mapping[str, Moments]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Problem:
-    """Rows and prior; vectors are over the cells of all tables, the source's table is fixed."""
+class PreparedRows(Protocol):
+    """Rows prepared for steps: expected statistics under tables that need not sum to one."""
 
-    net: Network
-    cases: Cases
+    @property
+    def layout(self) -> Layout: ...
+
+    def expect(
+        self, theta: Floats, regressions: Mapping[str, LinearGaussian] | None = None
+    ) -> Expected: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundProblem:
+    """Rows and prior; vectors are over the cells of all tables, some of which are fixed.
+
+    ``theta`` holds the tables that are; ``regressed`` makes the regressions of expected moments,
+    None if there are no continuous nodes.
+    """
+
+    rows: PreparedRows
     seen: Statistics
     prior: Floats
     fixed: Bools
     theta: Floats
+    regressed: Callable[[Mapping[str, Moments]], dict[str, LinearGaussian]] | None = None
 
     @classmethod
     def of(
         cls,
-        task: FitTask,
-        table: Table,
-        prior: Dirichlet,
+        rows: PreparedRows,
         seen: Statistics,
+        prior: Dirichlet,
+        tables: Mapping[str, Floats],
         *,
-        hidden: Sequence[str],
-        memory_limit: float,
-    ) -> _Problem:
-        plain = replace(task, chosen={**task.chosen, "regression": HIGHEST})
-        net = template(plain, seen, table, hidden)
-        cases = Cases.of(net, table, memory_limit=memory_limit)
-        shapes = cases.layout.shapes
-        tables = {name: np.ones(shape) for name, shape in shapes.items()}
-        tables.update({counts.child.name: prior.prior(counts) for counts in seen.counts})
-        fixed = {name: np.full(shape, float(name == net.source)) for name, shape in shapes.items()}
-        flatten = cases.layout.flatten
-        theta = flatten({name: local.table for name, local in net.tables.items()})
-        return cls(net, cases, seen, flatten(tables), flatten(fixed) > 0, theta)
+        fixed: Collection[str],
+    ) -> BoundProblem:
+        """The problem of these rows; the named tables are kept as they are."""
+        shapes, flatten = rows.layout.shapes, rows.layout.flatten
+        counts = {name: np.ones(shape) for name, shape in shapes.items()}
+        counts.update({one.child.name: prior.prior(one) for one in seen.counts})
+        is_fixed = {name: np.full(shape, float(name in fixed)) for name, shape in shapes.items()}
+        return cls(rows, seen, flatten(counts), flatten(is_fixed) > 0, flatten(tables))
 
-    def first(self, net: Network) -> _Point:
-        """Where to start: one step of EM from this network."""
-        return self._point(self.cases.expected(net))
+    def first(
+        self,
+        tables: Mapping[str, Floats],
+        regressions: Mapping[str, LinearGaussian] | None = None,
+    ) -> Point:
+        """Where to start: one step of EM from these tables."""
+        return self._point(self.rows.expect(self.rows.layout.flatten(tables), regressions))
 
-    def statistics(self, at: _Point) -> Statistics:
+    def statistics(self, at: Point) -> Statistics:
         """Expected statistics in the order of those of the rows."""
-        tables = self.cases.layout.split(at.alpha - self.prior)
+        tables = self.rows.layout.split(at.alpha - self.prior)
         moments = [at.moments[one.names[-1]] for one in self.seen.moments]
         return Statistics(as_counts(self.seen.counts, tables), moments)
 
-    def step(self, at: _Point) -> tuple[_Point, float]:
+    def step(self, at: Point) -> tuple[Point, float]:
         """The next point, and the bound at this one."""
-        total = self.cases.layout.row_sums(at.alpha)
+        total = self.rows.layout.row_sums(at.alpha)
         log_theta = digamma(at.alpha) - digamma(total)
         theta = np.where(self.fixed, self.theta, np.exp(log_theta))
-        found = self.cases.expect(theta, at.regressions)
+        found = self.rows.expect(theta, at.regressions)
         return self._point(found), found.log_likelihood - self._divergence(at.alpha, log_theta)
 
-    def _point(self, found: Expected) -> _Point:
-        moments = [found.moments[name] for name in self.cases.normal.names]
-        regressions = {one.child.name: one for one in HIGHEST.regress(moments)} if moments else {}
-        Space(self.net, self.cases).refuse_collapse(regressions)
-        return _Point(self.prior + found.counts, regressions, found.moments)
+    def _point(self, found: Expected) -> Point:
+        regressions = {} if self.regressed is None else self.regressed(found.moments)
+        return Point(self.prior + found.counts, regressions, found.moments)
 
     def _divergence(self, alpha: Floats, log_theta: Floats) -> float:
-        """Sum of KL(Dir(alpha) || Dir(prior)) over the rows of all tables but the source's."""
+        """Sum of KL(Dir(alpha) || Dir(prior)) over the rows of all tables that are not fixed."""
         used = np.where(self.fixed, self.prior, alpha)
         cells = gammaln(self.prior) - gammaln(used) + (used - self.prior) * log_theta
-        rows = self.cases.layout.row_of
+        rows = self.rows.layout.row_of
         totals = gammaln(np.bincount(rows, used)) - gammaln(np.bincount(rows, self.prior))
         return float(cells.sum() + totals.sum())
 
 
 @dataclass(slots=True)
-class _Climb:
-    at: _Point
+class BoundClimb:
+    """One start: where it is, the bound after each step, and why it ended."""
+
+    at: Point
     trace: list[float]
     stopped_by: str
 
 
-def _climb(
-    problem: _Problem, start: _Point, choice: VariationalBayes, progress: Progress | None
-) -> _Climb:
-    climb = _Climb(start, [], "iterations")
+def climb_bound(
+    problem: BoundProblem, start: Point, choice: VariationalBayes, progress: Progress | None
+) -> BoundClimb:
+    """Steps from a start until the bound rests."""
+    climb = BoundClimb(start, [], "iterations")
     try:
         for step in range(choice.iterations):
             following, bound = problem.step(climb.at)
@@ -332,7 +386,7 @@ def _climb(
     return climb
 
 
-def _report_of(best: _Climb, n_starts: int, hidden: Sequence[str]) -> GapReport:
+def _report_of(best: BoundClimb, n_starts: int, hidden: Sequence[str]) -> GapReport:
     notes = [
         "All rows were used; gaps were filled by variational Bayes, which is sound if values are "
         "missing at random. Its posteriors are narrower than the exact ones."

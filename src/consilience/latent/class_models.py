@@ -28,12 +28,8 @@ from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM
-from consilience.latent.number_of_states import (
-    Criterion,
-    HiddenStates,
-    hidden_states,
-    numbers_to_try,
-)
+from consilience.latent.number_of_states import HiddenStates, hidden_states
+from consilience.latent.tried_states import Criterion, numbers_to_try
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.structure.searches.task import Progress
 

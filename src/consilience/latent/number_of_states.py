@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,50 +32,27 @@ from consilience._typing import Floats, Integers, Seed
 from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
 from consilience.distributions import Categorical
-from consilience.errors import DataError, GraphError, InputError
+from consilience.errors import GraphError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.em import EM, Convergence, em
 from consilience.incomplete.hidden import Hidden, with_hidden
 from consilience.incomplete.variational import VariationalBayes, variational
+from consilience.latent.tried_states import (
+    Criterion,
+    TriedStates,
+    best_of,
+    criterion_of,
+    numbers_to_try,
+    price_of,
+    try_each,
+)
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
-from consilience.structure.scores.likelihood import AIC, BIC
 from consilience.structure.scores.predictive import CrossValidated
 from consilience.structure.searches.task import Clock, Progress
 
-__all__ = ["Criterion", "HiddenStates", "TriedStates", "hidden_states", "numbers_to_try"]
-
-Criterion: TypeAlias = BIC | AIC | VariationalBayes | CrossValidated
-"""What numbers of states can be judged by."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TriedStates:
-    """One number of states: its network, and how it did.
-
-    Attributes
-    ----------
-    n_states
-        Number of states of the hidden node.
-    value
-        What the criterion says; higher is better.
-    log_likelihood
-        Of the observed rows, under the network.
-    network
-        Learned from all rows.
-    """
-
-    n_states: int
-    value: float
-    log_likelihood: float
-    network: Network
-
-    def __repr__(self) -> str:
-        return (
-            f"TriedStates({self.n_states} states: {self.value:.6g}, log-likelihood "
-            f"{self.log_likelihood:.6g}, {self.network.n_parameters} parameters)"
-        )
+__all__ = ["HiddenStates", "hidden_states"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +82,7 @@ class HiddenStates:
     node: str
     n_states: int
     criterion: Criterion
-    tried: tuple[TriedStates, ...]
+    tried: tuple[TriedStates[Network], ...]
     entropy: float
     stopped_by: str = "end"
 
@@ -182,55 +157,18 @@ def hidden_states(
     table = as_table(table)
     _check_question(dag, table, node)
     asked = numbers_to_try("hidden_states", numbers=numbers)
-    judge = BIC() if criterion is None else criterion
-    if not isinstance(judge, Criterion):
-        raise InputError(
-            "criterion must be BIC(), AIC(), VariationalBayes() or CrossValidated(), got "
-            f"{judge!r}.",
-            parameter="criterion",
-        )
+    judge = criterion_of(criterion)
     prior = Dirichlet(ess=1) if estimator is None else estimator
     rng, clock = _check.generator(seed), Clock(None, progress)
     order = rng.permutation(table.n_rows)
-    tried: list[TriedStates] = []
-    stopped_by = "end"
-    try:
-        for i, n_states in enumerate(asked):
-            clock.tell(i / len(asked), partial(str, f"{n_states} states"))
-            task = _Task(dag, table, {node: n_states}, prior, choice, rng, order)
-            tried.append(task.tried(judge))
-    except KeyboardInterrupt:
-        if not tried:
-            raise
-        stopped_by = "interrupt"
-    best = _best(tried, judge)
+
+    def one_number(n_states: int) -> TriedStates[Network]:
+        return _Task(dag, table, {node: n_states}, prior, choice, rng, order).tried(judge)
+
+    tried, stopped_by = try_each(asked, one_number, clock)
+    best = best_of(tried, judge)
     entropy = _entropy(best.network.posteriors(table, node), table)
-    return HiddenStates(best.network, node, best.n_states, judge, tuple(tried), entropy, stopped_by)
-
-
-def numbers_to_try(owner: str, **asked: Any) -> list[int]:
-    """A single number of states, or several, as a list.
-
-    Examples
-    --------
-    >>> numbers_to_try("hidden_states", numbers=2), numbers_to_try("hidden_states", numbers=(1, 3))
-    ([2], [1, 3])
-    """
-    [(parameter, given)] = asked.items()
-    if isinstance(given, int | np.integer):
-        given = [given]
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(
-            f"{owner}: {parameter} must be a whole number or several, such as range(1, 9), got "
-            f"{given!r}.",
-            parameter=parameter,
-        )
-    numbers = list(given)
-    if not numbers:
-        raise InputError(f"{owner}: there is no number to try.", parameter=parameter)
-    for number in numbers:
-        _check.whole(owner, at_least=1, **{parameter: number})
-    return [int(number) for number in numbers]
+    return HiddenStates(best.network, node, best.n_states, judge, tried, entropy, stopped_by)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +183,7 @@ class _Task:
     rng: np.random.Generator
     order: Integers
 
-    def tried(self, judge: Criterion) -> TriedStates:
+    def tried(self, judge: Criterion) -> TriedStates[Network]:
         """The network with this number of states, judged."""
         if isinstance(judge, VariationalBayes):
             bounded = variational(
@@ -264,8 +202,7 @@ class _Task:
         net, log_likelihood = canonical(found.network, self.hidden), found.log_likelihood
         if isinstance(judge, CrossValidated):
             return self._tried_states(net, log_likelihood, self._left_out(judge))
-        n_rows = max(float(self.table.total_weight), 1.0)
-        price = 1.0 if isinstance(judge, AIC) else 0.5 * np.log(n_rows)
+        price = price_of(judge, self.table.total_weight)
         return self._tried_states(net, log_likelihood, log_likelihood - price * net.n_parameters)
 
     def _left_out(self, judge: CrossValidated) -> float:
@@ -305,20 +242,11 @@ class _Task:
         counts = rows.weights > 0
         return float(rows.weights[counts] @ values[counts])
 
-    def _tried_states(self, net: Network, log_likelihood: float, value: float) -> TriedStates:
+    def _tried_states(
+        self, net: Network, log_likelihood: float, value: float
+    ) -> TriedStates[Network]:
         [n_states] = [states for states in self.hidden.values() if isinstance(states, int)]
         return TriedStates(n_states, float(value), float(log_likelihood), net)
-
-
-def _best(tried: list[TriedStates], judge: Criterion) -> TriedStates:
-    finite = [one for one in tried if np.isfinite(one.value)]
-    if not finite:
-        raise DataError(
-            f"{judge!r} has the value {tried[0].value} for every number of states "
-            f"({', '.join(str(one.n_states) for one in tried)}), so that none can be chosen. Use a "
-            "prior with a larger ess, or another criterion such as cs.BIC()."
-        )
-    return max(finite, key=lambda one: one.value)
 
 
 def _entropy(posterior: Floats, table: Table) -> float:

@@ -11,8 +11,10 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Floats
+from consilience.dynamic.chain_states import ChainStates
 from consilience.errors import InputError
 from consilience.latent.number_of_states import HiddenStates
+from consilience.latent.tried_states import TriedStates
 from consilience.network.network import Network
 from consilience.show.picture import COLORS, plain, shortened
 
@@ -64,7 +66,7 @@ def plot_classes(
     return ax
 
 
-def plot_hidden_states(found: HiddenStates, ax: Axes | None = None) -> Axes:
+def plot_hidden_states(found: HiddenStates | ChainStates, ax: Axes | None = None) -> Axes:
     """What the criterion says of each number of states; the one that was chosen is marked.
 
     Parameters
@@ -77,7 +79,8 @@ def plot_hidden_states(found: HiddenStates, ax: Axes | None = None) -> Axes:
     pyplot = _check.extra("matplotlib.pyplot", "plot", "plot")
     if ax is None:
         _, ax = pyplot.subplots(figsize=(5.0, 3.2), layout="constrained")
-    tried = sorted(found.tried, key=lambda one: one.n_states)
+    every: tuple[TriedStates[Any], ...] = found.tried
+    tried = sorted(every, key=lambda one: one.n_states)
     ax.plot([one.n_states for one in tried], [one.value for one in tried], "o-", color="#0072B2")
     best = max(tried, key=lambda one: one.value)
     ax.plot([best.n_states], [best.value], "o", markersize=11, fillstyle="none", color="#D55E00")

@@ -37,6 +37,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.distributions import Categorical, Distribution, LinearGaussian, Logistic
 from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.chain_states import ChainStates
 from consilience.dynamic.change_point_beliefs import ChangeBeliefs, Changes
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
@@ -318,6 +319,7 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Imputation: records.imputation,
     GapAssessment: records.gaps,
     HiddenStates: records.hidden_states,
+    ChainStates: records.hidden_states,
     Clusters: clusters_html,
     Influence: drawn_influence,
     PooledAnswer: records.pooled,

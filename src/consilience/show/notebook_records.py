@@ -10,6 +10,7 @@ from consilience._typing import Floats
 from consilience.answers.source_differences import ALIKE, DIFFER, STRONG, gain_of
 from consilience.classify.evaluation import LOWER_IS_BETTER, Evaluation
 from consilience.classify.results import MEASURES, CrossEvaluation
+from consilience.dynamic.chain_states import ChainStates
 from consilience.incomplete.assessment import GapAssessment
 from consilience.incomplete.augmentation import Augmentation
 from consilience.incomplete.em import Convergence
@@ -193,7 +194,7 @@ def gaps(found: GapAssessment) -> str:
     return heading("GapAssessment") + notes(str(found).splitlines()[:1]) + table
 
 
-def hidden_states(found: HiddenStates) -> str:
+def hidden_states(found: HiddenStates | ChainStates) -> str:
     """The numbers of states that were tried."""
     lines = [
         (
@@ -205,7 +206,7 @@ def hidden_states(found: HiddenStates) -> str:
         for one in found.tried
     ]
     head = ("states", type(found.criterion).__name__, "log-likelihood", "parameters")
-    about = heading(f"HiddenStates of {found.node}", counted(found.n_states, "state"))
+    about = heading(f"{type(found).__name__} of {found.node}", counted(found.n_states, "state"))
     return about + grid(head, lines)
 
 

@@ -34,6 +34,7 @@ from consilience.classify.results import CrossEvaluation
 from consilience.data.table import Table
 from consilience.distributions import Categorical, LinearGaussian, Logistic
 from consilience.dynamic.beliefs_in_time import Beliefs
+from consilience.dynamic.chain_states import ChainStates
 from consilience.dynamic.change_point_beliefs import ChangeBeliefs
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
@@ -267,6 +268,7 @@ VIEWS: Mapping[type, Mapping[str, Drawing]] = {
     Differences: {"differences": plot_differences},
     ArcStrengths: {"strengths": plot_strengths_of_arcs},
     HiddenStates: {"states": plot_hidden_states},
+    ChainStates: {"states": plot_hidden_states},
     Influence: {"graph": plot_influence},
     Clusters: {"sources": plot_clusters, "scores": plot_cluster_scores},
     Fusion: {"sources": plot_fusion, "votes": plot_votes, "thresholds": plot_thresholds},

@@ -1,4 +1,4 @@
-r"""The posterior of a least-squares regression under a flat prior, for forecasts by draws.
+r"""The posterior of a least-squares regression under a flat prior.
 
 With n rows, p coefficients and the residual sum of squares RSS,
 
