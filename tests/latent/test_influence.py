@@ -211,7 +211,7 @@ def test_progress_is_told():
         ({"A": "A0"}, "list of names"),
         ({"A": 3}, "'A' must be a list of names, got 3"),
         ({"A": []}, "no variables"),
-        ({"A": ["A0"], "B": ["A0"]}, "'A0' is in the groups 'A' and 'B'"),
+        ({"A": ["A0"], "B": ["A0", "A1"]}, "'A0' is in the groups 'A' and 'B'"),
         ({"A0": ["A1"]}, "name of a column"),
         ({"A": ["w"]}, "'w' is continuous"),
     ],

@@ -17,8 +17,9 @@ of whole searches as long as it grows again:
 .. math:: \log P(x_1, \dots, x_M) - \tfrac12 d \log M ,
 
 which is also what the models without arcs are compared by: they are the answer if no graph is
-better. (That the score finds the true graph with enough rows is known for rows that are complete,
-not for hidden classes.)
+better. A group may have several hidden nodes, and then each of its variables depends on all of
+them: :math:`L_i` is a vector. (That the score finds the true graph with enough rows is known for
+rows that are complete, not for hidden classes.)
 
 References
 ----------
@@ -46,6 +47,7 @@ from consilience.graph.names import Arc
 from consilience.incomplete.canonical import canonical
 from consilience.incomplete.em import EM, Convergence, em
 from consilience.latent.influence_record import Influence, InfluenceStep
+from consilience.latent.joint import blocks_of, hidden_in_blocks
 from consilience.latent.moves import AfterMove, AfterSearch, Relearning
 from consilience.latent.soft_labels import Completion, SoftCompletion
 from consilience.network.network import MEMORY_LIMIT, Network
@@ -87,6 +89,7 @@ def influence(
     relearn: Relearning | None = None,
     score: Score | None = None,
     estimator: Estimator | None = None,
+    require: Iterable[Arc] = (),
     forbid: Iterable[Arc] = (),
     tiers: Iterable[Iterable[str]] = (),
     alone: EM = ALONE,
@@ -99,18 +102,18 @@ def influence(
     """The network of naive Bayes models that influence one another, and how it was found.
 
     Time and memory grow with the number of joint states of all hidden nodes: 3 to the power of 10
-    for ten groups with three states. Missing values are summed out; sources are pooled. Every group
-    has one hidden node.
+    for ten groups with three states. Missing values are summed out; sources are pooled.
 
     Parameters
     ----------
     table
         The rows: a table, a frame or a path; the variables of the groups are discrete.
     groups
-        For each model, named as its hidden node shall be, its observed variables. No variable is in
-        two groups; variables in none are left out.
+        For each hidden node, its observed variables. Hidden nodes with the same variables are one
+        group, whose variables depend on all of them; otherwise no variable is in two groups.
+        Variables in none are left out.
     n_states
-        Number of states of the hidden nodes: one for all, or one for each group.
+        Number of states of the hidden nodes: one for all, or one for each.
     completion
         ``SoftCompletion()`` if not given, or ``HardCompletion()``.
     search
@@ -123,9 +126,9 @@ def influence(
         BIC of the observed rows.
     estimator
         How expected counts become tables; ``Dirichlet(per_cell=1)`` if not given.
-    forbid, tiers
-        Arcs between groups that the graph must not have, and lists of groups from the earliest to
-        the latest, as in :func:`consilience.search`.
+    require, forbid, tiers
+        Arcs between hidden nodes that the graph must have and must not have, and lists of hidden
+        nodes from the earliest to the latest, as in :func:`consilience.search`.
     alone, together
         EM of each model alone, and of all in the network with arcs, which starts where the last one
         ended.
@@ -154,7 +157,8 @@ def influence(
     for given, wanted in ((completion, COMPLETION), (search, SEARCH), (relearn, RELEARN)):
         _check_choice(given, *wanted)
     _check.whole("influence", at_least=0, iterations=iterations)
-    forbidden = _forbidden(tuple(groups), forbid, tiers)
+    required = tuple(require)
+    forbidden = _forbidden(tuple(task.groups), required, forbid, tiers)
     rng, clock = _check.generator(seed), Clock(None, progress)
     rounds = _Rounds(
         task,
@@ -162,12 +166,17 @@ def influence(
         BIC() if score is None else score,
         HillClimb(tabu=5, restarts=5, max_parents=3) if search is None else search,
         forbidden,
+        required,
         rng,
         clock,
         memory_limit,
     )
     first = task.alone(alone, rng, clock)
-    climb = _Climb(first, [first.step("models alone")], {first.dag})
+    trace = [first.step("models alone")]
+    if required:
+        first = task.grown(first, DAG(required, first.dag.nodes), rng)
+        trace.append(first.step("required arcs"))
+    climb = _Climb(first, trace, {first.dag})
     way = AfterSearch() if relearn is None else relearn
     stopped_by = rounds.climb(climb, way, iterations)
     return task.record(climb.best, climb.trace, stopped_by)
@@ -209,8 +218,7 @@ def influence_network(
     first = task.alone(alone, rng, Clock())
     trace, best = [first.step("models alone")], first
     if whole.arcs:
-        [(_, completed)] = SoftCompletion((1,)).complete(first.network, task.table, task.groups)
-        best = task.relearned(first.network, whole, completed, rng)
+        best = task.grown(first, whole, rng)
         trace.append(best.step("together"))
     return task.record(best, trace, "given graph")
 
@@ -252,6 +260,7 @@ class _Rounds:
     score: Score
     search: Search
     forbidden: Sequence[Arc]
+    required: Sequence[Arc]
     rng: np.random.Generator
     clock: Clock
     memory_limit: float
@@ -283,6 +292,8 @@ class _Rounds:
                 score=self.score,
                 search=self.search,
                 forbidden=self.forbidden,
+                required=self.required,
+                blocks=blocks_of(task.groups),
                 rng=self.rng,
             )
             if dag not in climb.seen:
@@ -318,23 +329,25 @@ class _Task:
         _check_groups(table, groups)
         _check_em(together=together)
         states = _states(groups, n_states)
-        names = [name for observed in groups.values() for name in observed]
+        names = list(dict.fromkeys(name for observed in groups.values() for name in observed))
         rows = Table(
             Schema({name: table.variables[name] for name in names}),
             {name: table.columns[name] for name in names},
             weights=table.weights,
         )
-        listed = {name: tuple(observed) for name, observed in groups.items()}
+        listed = {name: tuple(groups[name]) for name in hidden_in_blocks(groups)}
         n_sources = 1 if table.source is None else len(table.sources)
         return cls(rows, listed, states, n_sources, estimator, together)
 
     def alone(self, choice: EM, rng: np.random.Generator, clock: Clock) -> _Found:
         """The models without arcs between them."""
         models: list[Convergence[Network]] = []
-        for i, (name, observed) in enumerate(self.groups.items()):
-            clock.tell(i / len(self.groups), partial(str, f"model {name!r} alone"))
-            dag = DAG([(name, one) for one in observed])
-            hidden = {name: self.n_states[name]}
+        for block in blocks_of(self.groups):
+            done = len(models) / len(self.groups)
+            clock.tell(done, partial(str, f"model {_check.listed(block)} alone"))
+            observed = self.groups[block[0]]
+            dag = DAG([(name, one) for one in observed for name in block], [*block, *observed])
+            hidden = {name: self.n_states[name] for name in block}
             rows = self.table.select(observed)
             found = em(dag, rows, self.estimator, hidden=hidden, choice=choice, seed=rng)
             _stop_if_interrupted(found)
@@ -343,6 +356,11 @@ class _Task:
         net = Network.of(local, record=_record(models, "alone", choice))
         total = sum(found.log_likelihood for found in models)
         return self._found(net, DAG(nodes=tuple(self.groups)), total)
+
+    def grown(self, start: _Found, dag: DAG, rng: np.random.Generator) -> _Found:
+        """The network with these arcs, from models without them."""
+        [(_, completed)] = SoftCompletion((1,)).complete(start.network, self.table, self.groups)
+        return self.relearned(start.network, dag, completed, rng)
 
     def relearned(
         self, net: Network, dag: DAG, completed: Table, rng: np.random.Generator
@@ -459,11 +477,14 @@ def _states(
 
 
 def _forbidden(
-    names: tuple[str, ...], forbid: Iterable[Arc], tiers: Iterable[Iterable[str]]
+    names: tuple[str, ...],
+    require: Iterable[Arc],
+    forbid: Iterable[Arc],
+    tiers: Iterable[Iterable[str]],
 ) -> list[Arc]:
-    """The arcs between groups that no graph may have."""
+    """The arcs between hidden nodes that no graph may have."""
     try:
-        bounds = Constraints.of(names, forbid=forbid, tiers=tiers)
+        bounds = Constraints.of(names, require=require, forbid=forbid, tiers=tiers)
     except UnknownNameError as problem:
         _check.unknown("group", problem.culprits["name"], names)
     return [(names[i], names[j]) for i, j in np.argwhere(~bounds.allowed) if i != j]
@@ -510,12 +531,17 @@ def _check_groups(table: Table, groups: Mapping[str, Sequence[str]]) -> None:
             )
         if not names:
             raise InputError(f"influence: the group {group!r} has no variables.", group=group)
+        if len(set(names)) < len(names):
+            raise InputError(
+                f"influence: the group {group!r} names a variable twice: {_check.listed(names)}.",
+                group=group,
+            )
         for name in names:
             table.variables[name].n_states  # noqa: B018 - a continuous variable raises
-            if name in owner:
+            if name in owner and set(groups[owner[name]]) != set(names):
                 raise InputError(
                     f"influence: the variable {name!r} is in the groups {owner[name]!r} and "
-                    f"{group!r}; it may be in one.",
+                    f"{group!r}; it may be in one, unless both have the same variables.",
                     variable=name,
                 )
             owner[name] = group

@@ -13,6 +13,9 @@ half by states of the second) all that is wanted are products of matrices:
 .. math:: Z = (A \Pi \circ B)\, 1, \qquad
     \sum_x w_x P(l \mid x) = \Pi \circ A^\top \mathrm{diag}(w / Z)\, B .
 
+Hidden nodes that have the same observed children are one group: :math:`L_i` is then the vector of
+them, and :math:`l_i` one of their joint states.
+
 Time and memory grow with the number of joint states of the hidden nodes: ten nodes of three states
 have 59,049, and a pass over 10,000 rows takes about half a second.
 """
@@ -27,33 +30,88 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.data.table import Table
+from consilience.data.variable import Variable
 from consilience.distributions import Categorical
 from consilience.errors import ImpossibleEvidenceError
 from consilience.inference.evidence_rows import posteriors
 from consilience.network.network import Network
 
-__all__ = ["Groups", "each_posterior", "evidence_of", "expected_joint", "joint_prior"]
+__all__ = [
+    "Groups",
+    "blocks_of",
+    "by_block",
+    "by_node",
+    "each_posterior",
+    "evidence_of",
+    "expected_joint",
+    "hidden_in_blocks",
+    "joint_prior",
+]
 
 Groups = Mapping[str, Sequence[str]]
-"""For each hidden node the observed variables that depend on it."""
+"""For each hidden node the observed variables that depend on it; those of the same depend on all of
+its hidden nodes."""
 
 ROWS_AT_ONCE = 4096
 
 
-def evidence_of(net: Network, table: Table, groups: Groups) -> list[Floats]:
-    """For each hidden node, the likelihood of its states in each row, scaled to sum to one.
+def blocks_of(groups: Groups) -> list[tuple[str, ...]]:
+    """Hidden nodes that have the same observed variables, together.
 
-    Shape (rows, states). A missing value says nothing about the hidden node.
+    Examples
+    --------
+    >>> blocks_of({"load": ["x", "y"], "mood": ["z"], "staff": ["x", "y"]})
+    [('load', 'staff'), ('mood',)]
+    """
+    found: dict[frozenset[str], list[str]] = {}
+    for hidden, observed in groups.items():
+        found.setdefault(frozenset(observed), []).append(hidden)
+    return [tuple(block) for block in found.values()]
+
+
+def hidden_in_blocks(groups: Groups) -> list[str]:
+    """All hidden nodes, those of a block beside each other."""
+    return [name for block in blocks_of(groups) for name in block]
+
+
+def evidence_of(net: Network, table: Table, groups: Groups) -> list[Floats]:
+    """For each block of hidden nodes, the likelihood of its joint states in each row.
+
+    Shape (rows, joint states), scaled to sum to one. A missing value says nothing.
     """
     found = []
-    for hidden, observed in groups.items():
-        variable = net.variables[hidden]
-        uniform = np.full(variable.n_states, 1 / variable.n_states)
-        model = Network.of(
-            [Categorical(variable, (), uniform), *(net.tables[name] for name in observed)]
-        )
-        found.append(posteriors(model, table, hidden))
+    for block in blocks_of(groups):
+        variables = [net.variables[name] for name in block]
+        n_states = prod(one.n_states for one in variables)
+        joint = Variable(" ".join(block), tuple(map(str, range(n_states))))
+        uniform = Categorical(joint, (), np.full(n_states, 1 / n_states))
+        tables = [_given_joint(net.tables[name], block, joint) for name in groups[block[0]]]
+        found.append(posteriors(Network.of([uniform, *tables]), table, joint.name))
     return found
+
+
+def _given_joint(local: Categorical, block: Sequence[str], joint: Variable) -> Categorical:
+    """The table of an observed variable given the joint state of its hidden parents."""
+    axes = [local.parents.index(name) for name in block]
+    ordered = local.table.transpose([*axes, len(axes)])
+    return Categorical(local.child, (joint,), ordered.reshape(joint.n_states, -1))
+
+
+def by_block(prior: Floats, groups: Groups) -> Floats:
+    """The joint distribution of the hidden nodes in blocks, an axis for each block."""
+    sizes = iter(prior.shape)
+    return prior.reshape([prod(next(sizes) for _ in block) for block in blocks_of(groups)])
+
+
+def by_node(found: Sequence[Floats], groups: Groups, net: Network) -> dict[str, Floats]:
+    """Posteriors of the nodes, in the order of the groups, from those of the blocks."""
+    each: dict[str, Floats] = {}
+    for block, belief in zip(blocks_of(groups), found, strict=True):
+        shaped = belief.reshape(len(belief), *(net.variables[name].n_states for name in block))
+        for i, name in enumerate(block):
+            others = tuple(axis + 1 for axis in range(len(block)) if axis != i)
+            each[name] = shaped.sum(axis=others)
+    return {name: each[name] for name in groups}
 
 
 def joint_prior(net: Network, hidden: Sequence[str], memory_limit: float) -> Floats:

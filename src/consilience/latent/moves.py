@@ -6,8 +6,9 @@ relearned before the next completion.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Protocol
 
 import numpy as np
@@ -39,6 +40,8 @@ class Relearning(Protocol):
         score: Score,
         search: Search,
         forbidden: Collection[Arc],
+        required: Collection[Arc] = (),
+        blocks: Sequence[Sequence[str]] = (),
         rng: np.random.Generator,
     ) -> DAG:
         """The next graph over the hidden nodes; the same one if none is better."""
@@ -57,10 +60,14 @@ class AfterSearch:
         score: Score,
         search: Search,
         forbidden: Collection[Arc],
+        required: Collection[Arc] = (),
+        blocks: Sequence[Sequence[str]] = (),
         rng: np.random.Generator,
     ) -> DAG:
         """The best graph that the search finds, or the present one if that is better."""
-        found = discovery.search(completed, score=score, search=search, forbid=forbidden, seed=rng)
+        found = discovery.search(
+            completed, score=score, search=search, forbid=forbidden, require=required, seed=rng
+        )
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt
         return _best(completed, [dag, found.dag], score)
@@ -70,7 +77,9 @@ class AfterSearch:
 class AfterMove:
     """Make the best single move (add, delete or reverse an arc), then relearn.
 
-    This is how the paper of Ajoodha and Rosman goes. Of the search only ``max_parents`` matters.
+    This is how the paper of Ajoodha and Rosman goes. Where groups have several hidden nodes, a move
+    may also be one of a block: all arcs from the nodes of one group to those of another are added,
+    deleted or reversed at once. Of the search only ``max_parents`` matters.
     """
 
     def propose(
@@ -81,12 +90,19 @@ class AfterMove:
         score: Score,
         search: Search,
         forbidden: Collection[Arc],
+        required: Collection[Arc] = (),
+        blocks: Sequence[Sequence[str]] = (),
         rng: np.random.Generator,
     ) -> DAG:
-        """The best graph that differs in one arc, or the present one if that is better."""
+        """The best graph one move away, or the present one if that is better."""
         most = getattr(search, "max_parents", None)
-        near = _neighbors(dag, len(dag.nodes) if most is None else most)
-        others = [one for one in near if not set(one.arcs) & set(forbidden)]
+        most = len(dag.nodes) if most is None else most
+        near = [*_neighbors(dag, most), *_block_neighbors(dag, most, blocks)]
+        others = [
+            one
+            for one in near
+            if not set(one.arcs) & set(forbidden) and set(required) <= set(one.arcs)
+        ]
         return _best(completed, [dag, *others], score)
 
 
@@ -114,3 +130,20 @@ def _neighbors(dag: DAG, most: int) -> Iterator[DAG]:
                     yield dag.reverse(end, start) if is_turn else dag.add(start, end)
                 except GraphError:
                     continue
+
+
+def _block_neighbors(dag: DAG, most: int, blocks: Sequence[Sequence[str]]) -> Iterator[DAG]:
+    """All graphs in which the arcs from one block to another are all there, all gone or turned."""
+    for first, second in permutations(blocks, 2):
+        if len(first) == 1 and len(second) == 1:
+            continue
+        there = [(one, two) for one in first for two in second]
+        back = [(two, one) for one, two in there]
+        others = [arc for arc in dag.arcs if arc not in there and arc not in back]
+        for arcs in ([*others, *there], others):
+            try:
+                found = DAG(arcs, dag.nodes)
+            except GraphError:
+                continue
+            if found != dag and all(len(found.parents(node)) <= most for node in dag.nodes):
+                yield found

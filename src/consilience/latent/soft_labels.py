@@ -40,9 +40,12 @@ from consilience.incomplete.hidden import with_hidden
 from consilience.inference.ways import Exact
 from consilience.latent.joint import (
     Groups,
+    by_block,
+    by_node,
     each_posterior,
     evidence_of,
     expected_joint,
+    hidden_in_blocks,
     joint_prior,
 )
 from consilience.network.network import MEMORY_LIMIT, Network
@@ -109,12 +112,14 @@ class SoftCompletion:
         self, net: Network, table: Table, groups: Groups, memory_limit: float = MEMORY_LIMIT
     ) -> Iterator[tuple[str, Table]]:
         """A table of weighted joint states for each depth."""
-        prior = joint_prior(net, list(groups), memory_limit)
+        hidden = hidden_in_blocks(groups)
+        prior = joint_prior(net, hidden, memory_limit)
+        shape, prior = prior.shape, by_block(prior, groups)
         evidence, weights = evidence_of(net, table, groups), _weights(table)
         for step in range(1, self.depths[-1] + 1):
             prior = expected_joint(prior, evidence, weights)
             if step in self.depths:
-                yield f"depth {step}", _weighted_states(net, list(groups), prior)
+                yield f"depth {step}", _weighted_states(net, hidden, prior.reshape(shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +156,9 @@ def hidden_posteriors(
         return {
             name: net.posteriors(wide, name, by=Exact(memory_limit=memory_limit)) for name in groups
         }
-    prior = joint_prior(net, list(groups), memory_limit)
+    prior = by_block(joint_prior(net, hidden_in_blocks(groups), memory_limit), groups)
     found = each_posterior(prior, evidence_of(net, table, groups), table.n_rows)
-    return dict(zip(groups, found, strict=True))
+    return by_node(found, groups, net)
 
 
 def observed_with_hidden(net: Network, table: Table, groups: Groups) -> Table:
