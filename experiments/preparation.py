@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -133,6 +133,7 @@ class Case:
     numbers: Sequence[str]
     fills_gaps: bool = True
     by_class: bool = True
+    complete_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +163,7 @@ SCHOOL = ("education", "education-num")  # the second is a function of the first
 CASES: Mapping[str, Case] = {
     "adult": _adult("sex"),
     "diabetes": _diabetes("gender"),
+    "adult, complete rows": replace(_adult("sex"), fills_gaps=False, complete_only=True),
     "adult by race": _adult("race"),
     "adult by country": _adult("continent", without=["native-country"]),
     **{f"adult by education, {n}": _adult(f"school {n}", without=SCHOOL) for n in (2, 4, 8, 16)},
@@ -186,8 +188,9 @@ CASES: Mapping[str, Case] = {
 def prepared(name: str) -> Problem:
     """The table of a case, ready for an experiment."""
     case = CASES[name]
+    frame = raw(case.data)
     table = cs.read(
-        raw(case.data),
+        frame.dropna(subset=[*case.columns, case.source]) if case.complete_only else frame,
         source=case.source,
         columns=case.columns,
         discretize={column: cs.Quantiles(N_BINS) for column in case.numbers},

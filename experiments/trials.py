@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,12 @@ def shuffled(problem: Problem, rows: cs.Table, seed: int) -> Any:
 
 
 def dag_of(structure: str, rows: cs.Table, target: str) -> cs.DAG:
-    """Naive Bayes, the tree-augmented one, or a graph learned by hill climbing."""
+    """Naive Bayes, the tree-augmented one, a chain for its tree, or a graph learned."""
     if structure == "NB":
         return cs.naive_bayes(rows, target)
+    if structure == "chain":
+        features = [name for name in rows.variables if name != target]
+        return cs.DAG([*((target, name) for name in features), *pairwise(features)])
     return cs.tan(rows, target) if structure == "TAN" else cs.learn(rows)
 
 

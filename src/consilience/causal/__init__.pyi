@@ -9,6 +9,12 @@ from consilience.causal.audits import (
     GroupFairness as GroupFairness,
     fairness as fairness,
 )
+from consilience.causal.bounded_fits import (
+    BoundedCorrelation as BoundedCorrelation,
+    BoundedCovariance as BoundedCovariance,
+    FairFit as FairFit,
+    fair_fit as fair_fit,
+)
 from consilience.causal.couplings import (
     GumbelMax as GumbelMax,
     IndependentNoise as IndependentNoise,

@@ -10,7 +10,7 @@ the predictor, not about the target.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
 from consilience.averaging.graph_belief import GraphBelief
 from consilience.causal.assumed import LEARNED
+from consilience.causal.bounded_fits import FairWay, is_complete_for, left_out_scores
 from consilience.causal.couplings import Mechanism
 from consilience.causal.effect_question import check_state
 from consilience.causal.fair_predictors import only_columns
@@ -37,6 +38,11 @@ Predictor: TypeAlias = Network | Callable[[Table], npt.ArrayLike] | npt.ArrayLik
 MOST_MODELS = 20
 """Graphs of a belief that a predictor is judged under."""
 ROWS = "The rows are drawn independently from those that the predictor will meet."
+SPLIT = 1
+BESIDE = (
+    "Fits under a bound are comparisons, not recommendations: bounds on correlation and covariance "
+    "are about groups, and say nothing about what the attribute causes."
+)
 EPS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
@@ -67,6 +73,9 @@ class FairnessReport:
     by_model, weights
         The counterfactual check under each model, and how probable the models are if they come from
         a belief over graphs.
+    compared
+        The group measures of fits under a bound, by what they were asked for; each row is scored by
+        a fit to other rows.
     """
 
     groups: Mapping[str, Group]
@@ -78,6 +87,7 @@ class FairnessReport:
     notes: tuple[str, ...]
     assumptions: tuple[str, ...]
     weights: tuple[float, ...] = ()
+    compared: Mapping[str, GroupFairness] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -112,6 +122,7 @@ def fairness(
     eps: Sequence[float] = EPS,
     level: float = 0.95,
     seed: Seed = 1,
+    compare: Sequence[FairWay] = (),
 ) -> FairnessReport:
     """How a predictor treats the groups of a protected attribute, by source and in all.
 
@@ -138,6 +149,10 @@ def fairness(
         Where delta(eps) is wanted.
     level, seed
         Of the intervals.
+    compare
+        Bounds, ``BoundedCorrelation()`` and ``BoundedCovariance()``: regressions that are fitted
+        under them to rows of the table without gaps stand in the report beside the predictor, as
+        comparisons and not as a recommendation.
     """
     rng = _check.generator(seed)
     _check.share("fairness", level=level)
@@ -174,6 +189,8 @@ def fairness(
         groups, gaps = dict(whole.groups), whole.gaps
         by_source = task.by_source(level, rng)
         notes += whole.gaps.notes
+    compared, about = _compared(table, protected, target, positive, compare=compare, level=level)
+    notes += about
     models, weights, told = _models(model)
     notes += told
     checks = _checks(
@@ -198,7 +215,47 @@ def fairness(
         tuple(notes),
         (ROWS, *_assumed(model, worst)),
         weights,
+        compared,
     )
+
+
+def _compared(
+    table: Table,
+    protected: str,
+    target: str,
+    positive: Any,
+    *,
+    compare: Sequence[FairWay],
+    level: float,
+) -> tuple[dict[str, GroupFairness], list[str]]:
+    """The group measures of fits under a bound, and what to tell about them."""
+    if not compare:
+        return {}, []
+    for way in compare:
+        if not isinstance(way, FairWay):
+            raise InputError(
+                "fairness: compare must be bounds such as cs.causal.BoundedCorrelation(), got "
+                f"{way!r}.",
+                parameter="compare",
+            )
+    if positive is None or protected == table.source:
+        raise InputError(
+            "fairness: fits under a bound are compared for a discrete target and an attribute that "
+            "is a column.",
+            parameter="compare",
+        )
+    is_complete = is_complete_for(table, list(table.variables))
+    rows = table.take(is_complete)
+    every = np.ones(rows.n_rows, bool)
+    about = {"target": target, "protected": protected, "positive": positive, "seed": SPLIT}
+    found = {}
+    for way in compare:
+        scores = left_out_scores(rows, by=way, **about)
+        task = _Measured(rows, protected, target, positive, scores, 0.5)
+        found[repr(way)] = task.fairness(every, level, np.random.default_rng(SPLIT))
+    left = int(table.n_rows - rows.n_rows)
+    gaps = f" They are fitted to the {rows.n_rows:,} rows without gaps." if left else ""
+    return found, [BESIDE + gaps]
 
 
 def _badness(check: CounterfactualFairness) -> float:

@@ -10,7 +10,7 @@ from consilience.causal.worlds import CounterfactualFairness
 from consilience.show.html import Line, facts, grid, heading, notes, number
 from consilience.show.svg_causal import gap_charts, world_chart
 
-__all__ = ["audit_page"]
+__all__ = ["audit_page", "compared_fits"]
 
 STYLE = (
     "svg{max-width:100%;height:auto}"
@@ -37,6 +37,8 @@ def audit_page(report: FairnessReport) -> str:
             parts += [heading(name, "source"), _groups(one.groups)]
         parts.append("<h2>Gaps</h2>")
         parts += [heading(chart.label) + chart.svg for chart in gap_charts(report)]
+    if report.compared:
+        parts += ["<h2>Fits under a bound, for comparison</h2>", compared_fits(report)]
     if report.counterfactual is not None:
         parts += ["<h2>With another attribute</h2>", _worlds(report)]
     if report.notes:
@@ -48,6 +50,16 @@ def audit_page(report: FairnessReport) -> str:
         f"<title>Fairness audit</title><style>{STYLE}</style></head>\n"
         f"<body>{chr(10).join(parts)}</body></html>\n"
     )
+
+
+def compared_fits(report: FairnessReport) -> str:
+    """Groups of each fit under a bound, with the gap in selection."""
+    parts = []
+    for name, one in report.compared.items():
+        gap = one.gaps.selection_difference
+        told = "" if gap is None else f"selection difference {gap.value:.3f}"
+        parts.append(heading(name, told) + _groups(one.groups))
+    return "".join(parts)
 
 
 def _groups(groups: Mapping[str, Group]) -> str:

@@ -12,6 +12,7 @@ from consilience.causal.necessity import Causation
 from consilience.causal.path_parts import PathEffects
 from consilience.causal.response import Bounds
 from consilience.causal.what_if import Counterfactual
+from consilience.show.audit_page import compared_fits
 from consilience.show.causal_charts import in_graphs, path_values
 from consilience.show.html import Cell, Line, bar, facts, grid, heading, notes, number
 from consilience.show.notebook_graphs import scrolled_graph
@@ -121,7 +122,7 @@ def fairness(found: FairnessReport) -> str:
     head = ("group", "rows", "selected", "accuracy", "true positive", "false positive")
     table = grid(head, lines) if lines else ""
     drawn = "".join(heading(chart.label) + chart.svg for chart in gap_charts(found))
-    return heading("FairnessReport") + table + drawn + _worlds(found)
+    return heading("FairnessReport") + table + drawn + compared_fits(found) + _worlds(found)
 
 
 def _worlds(found: FairnessReport) -> str:
