@@ -29,12 +29,14 @@ from consilience._typing import Floats, Seed
 from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.dynamic.beliefs_in_time import log_source
 from consilience.dynamic.dynamic_network import DynamicNetwork
-from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
+from consilience.dynamic.evidence_in_time import evidence_of
 from consilience.dynamic.first_choices import Initial, Stationary, check_initial
 from consilience.dynamic.fit_plan import FitPlan, plan_of
+from consilience.dynamic.flat_prior import flat_posterior
 from consilience.dynamic.given_start import check_start, like
+from consilience.dynamic.hidden_units import Scales, in_units, units_of
 from consilience.dynamic.label_order import canonical_labels
-from consilience.dynamic.lagged_names import lagged
+from consilience.dynamic.lagged_names import at, lagged
 from consilience.dynamic.moments_in_time import as_moments
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.stationary_law import stationary_initial
@@ -322,37 +324,12 @@ def _flat_posteriors(
     return found
 
 
-class _Scales:
-    """Means and sds of what is known of the columns of all regressions, by name."""
-
-    def __init__(self, families: Families, evidence: SequenceEvidence) -> None:
-        found: dict[str, tuple[float, float]] = {}
-        for key, local in families.regressions.items():
-            for variable in (*local.continuous, local.child):
-                found[variable.name] = _scale(variable.name, evidence)
-            found[key] = found[local.child.name]
-        self.names = tuple(found)
-        self.centers = np.array([center for center, _ in found.values()])
-        self.spreads = np.array([spread for _, spread in found.values()])
-
-
-def _scale(node: str, evidence: SequenceEvidence) -> tuple[float, float]:
-    """Mean and sd of a column; of a hidden one no mean, and the mean sd of all others."""
-    name = node if node in evidence.values else node.rsplit("(", 1)[0]
-    column = evidence.values[name]
-    known = column[~np.isnan(column)]
-    if known.size:
-        return float(known.mean()), float(known.std())
-    sds = [np.nanstd(one) for one in evidence.values.values() if not np.isnan(one).all()]
-    return 0.0, float(np.mean(sds)) if sds else 0.0
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _PanelRows:
     """A panel prepared for steps of EM."""
 
     timeline: Timeline
-    normal: _Scales
+    normal: Scales
     families: Families
     like: Mapping[str, Any]
     log_sources: float
@@ -482,7 +459,7 @@ class _Run:
         families = timeline.families
         like = {one.names[-1]: one for one in self.seen.moments}
         log = float(evidence.weights @ log_source(net, evidence))
-        scales = _Scales(families, evidence)
+        scales = Scales(families, units_of(self.plan))
         return families, _PanelRows(timeline, scales, families, like, log)
 
     def _start(self, task: FitTask, families: Families, number: int) -> Families:
@@ -503,6 +480,7 @@ class _Run:
         if not families.regressions:
             return self._random_tables(families)
         named = labelled(rows, self.plan.hidden, self.rng)
+        named = in_units(named, units_of(self.plan), self.plan.hidden, is_centered=number % 2 == 0)
         again = self.plan.statistics(replace(panel, rows=named))
         return self._from_statistics(task, families, again, is_random=True)
 
@@ -559,11 +537,30 @@ def _on_levels(levels: Sequence[str], plan: FitPlan) -> list[str]:
         return []
     note = f"Hidden and continuous: {_check.listed(levels)}. "
     if plan.known:
-        return [note + f"Known in part, and not estimated: {_check.listed(plan.known)}."]
+        told = note + f"Known in part, and not estimated: {_check.listed(plan.known)}."
+        return [told, *_on_narrow_laws(levels, plan)]
     return [
         note + "Nothing says their zero, unit and sign, nor, of several, which combinations they "
         "are: compare models by likelihood and forecasts, not by coefficients; known= fixes them."
     ]
+
+
+def _on_narrow_laws(levels: Sequence[str], plan: FitPlan) -> list[str]:
+    """Hidden nodes whose diffuse first law is narrow beside where their children say they lie."""
+    units = units_of(plan)
+    found = []
+    for name in levels:
+        law, (center, unit) = plan.fixed.get(at(name, 0)), units[name]
+        if not isinstance(law, LinearGaussian) or law.parents:
+            continue
+        away = abs(center - float(law.intercept))
+        if max(away, unit) > float(law.sd):
+            found.append(
+                f"The first law of {name!r} has the sd {float(law.sd):.3g}, but what it tells lies "
+                f"{max(away, unit):.3g} away: it is not diffuse. Say a larger variance, "
+                "initial=cs.dynamic.Diffuse(variance=...)."
+            )
+    return found
 
 
 def _is_other(initial: Initial | None) -> bool:

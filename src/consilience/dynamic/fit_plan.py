@@ -89,10 +89,10 @@ class FitPlan:
     notes: tuple[str, ...]
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """Nodes of which something is known."""
+    def known(self) -> Mapping[str, Known]:
+        """What is known of some nodes."""
         kinds = [one for one in self.task.chosen.values() if isinstance(one, WithKnown)]
-        return tuple(kinds[0].known) if kinds else ()
+        return kinds[0].known if kinds else {}
 
     @property
     def kept(self) -> dict[str, Distribution]:

@@ -270,7 +270,7 @@ class LinearPart:
         believed, spread = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
         total = sum(groups.values()) + (1 if groups else 0)
         most = max([len(continuous_columns(one)) for one in self._local.values()], default=1)
-        centers = self._centers(groups, total, max(most, 2))
+        centers = self._centers(groups, total, max(most, 2), done)
         counts, sums = np.zeros(total), np.zeros_like(centers)
         squares = np.zeros((*centers.shape, centers.shape[1]))
         smooth_rows(
@@ -383,15 +383,18 @@ class LinearPart:
         parts = [kinds, *some, *(group[:, o] for o in sorted(grouped))]
         return RowValues(y, group, known, joint_codes(parts))
 
-    def _centers(self, groups: Mapping[str, int], n: int, most: int) -> Floats:
-        """Means of what is known of each column, so that sums of products keep their digits."""
+    def _centers(self, groups: Mapping[str, int], n: int, most: int, done: _Filtered) -> Floats:
+        """Means of what is known of each column, of hidden ones those of the filter, so that sums
+        of products keep their digits.
+        """
         centers = np.zeros((max(n, 1), most))
+        middle = dict(zip(self.names, self._given_past(done)[0].mean(axis=1), strict=True))
         place = 0
         for key, size in groups.items():
             for c, node in enumerate(continuous_columns(self._local[key])):
                 column = self.evidence.values[node.name]
                 known = column[~np.isnan(column)]
-                centers[place : place + size, c] = known.mean() if known.size else 0.0
+                centers[place : place + size, c] = known.mean() if known.size else middle[node.name]
             place += size
         return centers
 
