@@ -15,12 +15,12 @@ import numpy as np
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
 from consilience.dynamic.collapse_choice import Collapse
-from consilience.dynamic.collapsed import Collapsed
+from consilience.dynamic.collapsed import Collapsed, approximation_of
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.panel_frames import row_keys
-from consilience.dynamic.timeline import Families, SequenceBeliefs, Timeline
+from consilience.dynamic.timeline import Families, SequenceBeliefs, Timeline, mixed_pair
 from consilience.errors import ImpossibleEvidenceError, InputError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Beliefs",
     "filtered",
+    "line_of",
     "log_likelihood",
     "log_source",
     "smoothed",
@@ -126,7 +127,7 @@ def log_likelihood(
     evidence, families = evidence_of(net, panel), Families.of(net)
     found = []
     for one in with_sources(net, evidence):
-        timeline = _line(net, one, by, memory_limit)
+        timeline = line_of(net, one, by, memory_limit)
         found.append(timeline.log_likelihood(families) + log_source(net, one))
     return _mixed_log(evidence, np.array(found))
 
@@ -169,25 +170,20 @@ def _mixed_log(evidence: SequenceEvidence, log: Floats) -> Floats:
     return np.where(evidence.sources >= 0, log[0], np.logaddexp.reduce(log, axis=0))
 
 
-def _line(
+def line_of(
     net: DynamicNetwork, evidence: SequenceEvidence, by: Collapse | None, memory_limit: float
 ) -> Timeline | Collapsed:
-    """The panel prepared for exact answers, or for collapsed ones."""
-    if by is None:
-        return Timeline(net, evidence, memory_limit=memory_limit)
-    if not isinstance(by, Collapse):
+    """The panel prepared for exact answers or, where there are none in reasonable time and ``by``
+    says so, for collapsed ones.
+    """
+    if by is not None and not isinstance(by, Collapse):
         raise InputError(
             f"by must be cs.dynamic.Collapse(...), or nothing for exact answers, got {by!r}.",
             parameter="by",
         )
+    if by is None or mixed_pair(net, evidence) is None:
+        return Timeline(net, evidence, memory_limit=memory_limit)
     return Collapsed(net, evidence, by, memory_limit=memory_limit)
-
-
-def _approximation(by: Collapse | None, panel: Panel) -> str:
-    """How an answer is approximate; empty if it is exact."""
-    if by is None or int(panel.lengths.max(initial=0)) <= by.window:
-        return ""
-    return f"approximately, by {by!r}: regimes before the window are matched in moments"
 
 
 def _beliefs(
@@ -200,9 +196,8 @@ def _beliefs(
 ) -> Beliefs:
     evidence, families = evidence_of(net, panel), Families.of(net)
     tries = with_sources(net, evidence)
-    found = [
-        _line(net, one, by, memory_limit).believe(families, is_filter=is_filter) for one in tries
-    ]
+    lines = [line_of(net, one, by, memory_limit) for one in tries]
+    found = [one.believe(families, is_filter=is_filter) for one in lines]
     prior = np.array([log_source(net, one) for one in tries])
     log = prior + np.array([evidence.by_sequence(one.log_rows) for one in found])
     total = _mixed_log(evidence, log)
@@ -223,7 +218,7 @@ def _beliefs(
         {n: v.discrete_states for n, v in net.variables.items() if not v.is_continuous},
         _posterior_of_sources(net, evidence, log),
         "rows up to each" if is_filter else "all rows",
-        _approximation(by, panel),
+        approximation_of(lines[0]),
     )
 
 

@@ -8,6 +8,10 @@ slice only, by their moments,
 .. math:: w = \sum_i w_i, \qquad m = \sum_i \frac{w_i}{w} m_i, \qquad
     P = \sum_i \frac{w_i}{w} \bigl(P_i + (m_i - m)(m_i - m)^\top\bigr) .
 
+Most probable values need no sums: of the paths that differ in the oldest slice the one whose most
+probable values are most probable stays. With the values that a row drops at their highest density,
+given what it keeps, a path counts :math:`w \prod |2 \pi P_{d \mid k}|^{-1/2}`.
+
 Backward, the states that left the window are, given those in it, taken as independent of the later
 values: the smoothed weight of an extended path is that of its window times the filtered share of
 what left it. Values that a row leaves behind follow from those it hands on as in a Kalman smoother.
@@ -21,6 +25,7 @@ K. P. Murphy (1998). Switching Kalman filters. Technical report, Berkeley.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,10 +40,12 @@ from consilience.dynamic.evidence_in_time import SequenceEvidence
 from consilience.dynamic.frontier import given_offset, members_of, open_discrete
 from consilience.dynamic.linear_part import LinearPart, continuous_columns
 from consilience.dynamic.slices import SliceFamily, families_of
-from consilience.dynamic.timeline import Families, SequenceBeliefs
+from consilience.dynamic.timeline import Families, SequenceBeliefs, Timeline
 from consilience.errors import InputError, ModelError
 
-__all__ = ["Collapsed"]
+__all__ = ["Collapsed", "approximation_of"]
+
+NO_ROWS = np.zeros(0, np.int64)
 
 RANK = 1e-12
 """Share of the largest eigenvalue below which one counts as zero."""
@@ -75,7 +82,8 @@ class Collapsed:
         *,
         memory_limit: float,
     ) -> None:
-        self.net, self.evidence, self._window = net, evidence, choice.window
+        self.net, self.evidence, self.choice = net, evidence, choice
+        self._window = choice.window
         self._kinds = families_of(net)
         self._order = len(self._kinds) - 1
         self._open = open_discrete(evidence)
@@ -101,8 +109,14 @@ class Collapsed:
                 pass
         return self.evidence.by_sequence(log)
 
-    def believe(self, families: Families, *, is_filter: bool = False) -> SequenceBeliefs:
-        """Beliefs about all that is hidden or missing, given all rows or those up to each."""
+    def believe(
+        self, families: Families, *, is_filter: bool = False, parts_of: Integers = NO_ROWS
+    ) -> SequenceBeliefs:
+        """Beliefs about all that is hidden or missing, given all rows or those up to each; of some
+        rows also the normal laws of all paths.
+        """
+        mixtures: dict[str, list[tuple[Integers, Floats, Floats, Floats]]] = {}
+        wanted = set(parts_of.tolist())
         n = self.evidence.n_rows
         log = np.zeros(n)
         shares = np.zeros((n, self._n_joint))
@@ -123,15 +137,28 @@ class Collapsed:
                     middle = float(weights @ law.mean[:, place])
                     away = law.mean[:, place] - middle
                     mean[row, v] = middle
-                    variance[row, v] = weights @ (law.cov[:, place, place] + away**2)
+                    spread = law.cov[:, place, place]
+                    variance[row, v] = weights @ (spread + away**2)
+                    if row in wanted:
+                        sds = np.sqrt(np.maximum(spread, 0.0))
+                        part = (np.array([row]), weights[None], law.mean[None, :, place], sds[None])
+                        mixtures.setdefault(names[v], []).append(part)
         sd = np.sqrt(np.maximum(variance, 0.0))
         return SequenceBeliefs(
             log,
             self._by_name(shares),
             {name: mean[:, v] for v, name in enumerate(names)},
             {name: sd[:, v] for v, name in enumerate(names)},
-            {},
+            mixtures,
         )
+
+    def best_states(self, families: Families) -> dict[str, Integers]:
+        """The states of the open discrete variables in the most probable path that is found."""
+        joint = np.zeros(self.evidence.n_rows, np.int64)
+        for first, after in pairwise(self.evidence.first.tolist()):
+            joint[first:after] = self._best_path(families, first, after)
+        columns = np.unravel_index(joint, self._sizes) if self._sizes else ()
+        return dict(zip(self._open, map(np.asarray, columns), strict=True))
 
     def _refuse(self, missing: Sequence[str]) -> None:
         for kind in self._kinds:
@@ -144,12 +171,12 @@ class Collapsed:
                         "the arc around or discretize the parent.",
                         variable=family.child,
                     )
-        lags = [p.lag for kind in self._kinds for f in kind for p in f.parents]
-        deep = max((lag for lag in lags), default=0)
+        parents = [p for kind in self._kinds for f in kind for p in f.parents]
+        deep = max((p.lag for p in parents if p.name in self._open), default=0)
         if self._window < deep:
             raise InputError(
-                f"Collapse: window must be at least {deep}, as far as parents lie back, got "
-                f"{self._window}.",
+                f"Collapse: window must be at least {deep}, as far as regimes that a node depends "
+                f"on lie back, got {self._window}.",
                 parameter="window",
             )
 
@@ -312,6 +339,35 @@ class Collapsed:
             return law
         return _merged(law, (self._n_joint, -1))
 
+    def _best_path(self, families: Families, first: int, after: int) -> Integers:
+        """Joint states of the rows of a sequence; of paths that differ in the oldest slice only,
+        the most probable one is followed.
+        """
+        law = _Law(np.zeros(1), np.zeros((1, 0)), np.zeros((1, 0, 0)))
+        came: list[Integers] = []
+        for t, row in enumerate(range(first, after)):
+            wide = self._extended(families, row, t, law)
+            kept = list(self._linear.kept(min(t, self._order)))
+            law = _Law(
+                wide.log_weight + _log_peak(wide.cov, kept),
+                wide.mean[:, kept],
+                wide.cov[:, kept][:, :, kept],
+            )
+            highest = law.log_weight + _log_peak(law.cov, [])
+            if t + 1 > self._window:
+                oldest = highest.reshape(self._n_joint, -1).argmax(axis=0)
+                chosen = oldest * len(oldest) + np.arange(len(oldest))
+                law = _Law(*(part[chosen] for part in law))
+                came.append(oldest)
+        path = int(highest.argmax()) if after > first else 0
+        found = np.zeros(after - first, np.int64)
+        for t in range(after - first - 1, -1, -1):
+            found[t] = path % self._n_joint
+            path //= self._n_joint
+            if t > self._window:
+                path += int(came[t - 1 - self._window][path]) * self._n_joint**self._window
+        return found
+
     def _backward(self, laws: Sequence[_Law], first: int) -> Iterator[tuple[int, _Law]]:
         """Rows from the last to the first with the smoothed laws of their extended paths."""
         after: _Law | None = None
@@ -356,10 +412,37 @@ class Collapsed:
         return _Law(log, mean, cov)
 
 
+def approximation_of(line: Timeline | Collapsed, older: str = "are matched in moments") -> str:
+    """How the answers of a prepared panel are approximate; empty if they are exact."""
+    if isinstance(line, Timeline):
+        return ""
+    if int(np.diff(line.evidence.first).max(initial=0)) <= line.choice.window:
+        return ""
+    return f"approximately, by {line.choice!r}: regimes before the window {older}"
+
+
 def _is_linear(family: SliceFamily, missing: Sequence[str]) -> bool:
     if not family.local.child.is_continuous:
         return False
     return any(node.name in missing for node in continuous_columns(family))
+
+
+def _log_peak(cov: Floats, kept: Sequence[int]) -> Floats:
+    """Log of the highest density of the places that are not kept, given those that are."""
+    others = [place for place in range(cov.shape[1]) if place not in kept]
+    left = cov[:, others][:, :, others]
+    if kept:
+        across = cov[:, others][:, :, kept]
+        inverse = np.linalg.pinv(cov[:, kept][:, :, kept], rcond=RANK, hermitian=True)
+        left = left - across @ inverse @ np.swapaxes(across, 1, 2)
+    variances = np.maximum(np.diagonal(left, axis1=1, axis2=2), 0.0)
+    is_free = variances > RANK * np.diagonal(cov, axis1=1, axis2=2)[:, others]
+    units = np.sqrt(np.where(is_free, variances, 1.0))
+    both = is_free[:, :, None] & is_free[:, None, :]
+    scaled = np.where(both, left / (units[:, :, None] * units[:, None, :]), np.eye(len(others)))
+    values = np.maximum(np.linalg.eigvalsh(scaled), RANK)
+    heights = np.where(is_free, np.log(units) + LOG_ROOT_2PI, 0.0)
+    return np.asarray(-heights.sum(axis=1) - 0.5 * np.log(values).sum(axis=1))
 
 
 def _condition(mean: Floats, cov: Floats, at: int, y: float) -> Floats:

@@ -138,6 +138,7 @@ class DynamicNetwork:
         *,
         inputs: Any = None,
         draws: int | None = None,
+        by: Collapse | None = None,
         seed: Seed = 0,
     ) -> Forecast:
         """The steps after the last row of each sequence.
@@ -147,13 +148,13 @@ class DynamicNetwork:
         """
         from consilience.dynamic.forecasting import forecast
 
-        return forecast(self, panel, steps, inputs=inputs, draws=draws, seed=seed)
+        return forecast(self, panel, steps, inputs=inputs, draws=draws, by=by, seed=seed)
 
-    def mpe(self, panel: Panel, *, memory_limit: float = 2**31) -> Path:
+    def mpe(self, panel: Panel, *, by: Collapse | None = None, memory_limit: float = 2**31) -> Path:
         """The most probable values of all that is hidden or missing, together (Viterbi)."""
         from consilience.dynamic.most_probable_paths import most_probable_path
 
-        return most_probable_path(self, panel, memory_limit=memory_limit)
+        return most_probable_path(self, panel, memory_limit=memory_limit, by=by)
 
     def log_likelihood(
         self, panel: Panel, *, by: Collapse | None = None, memory_limit: float = 2**31

@@ -20,7 +20,9 @@ from consilience import _check, _freeze
 from consilience._typing import Column, Floats, Integers, Seed
 from consilience.data.table import Table
 from consilience.distributions import Distribution
-from consilience.dynamic.beliefs_in_time import log_source, try_weights, with_sources
+from consilience.dynamic.beliefs_in_time import line_of, log_source, try_weights, with_sources
+from consilience.dynamic.collapse_choice import Collapse
+from consilience.dynamic.collapsed import approximation_of
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.early_slices import is_tied, tied_family
 from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
@@ -63,6 +65,8 @@ class Forecast:
         For each continuous node its drawn values, shape (draws, rows); empty if it was not drawn.
     history
         The panel that the forecast starts from.
+    approximation
+        How the answer is approximate; empty if it is exact, or drawn.
     """
 
     panel: Panel
@@ -73,6 +77,7 @@ class Forecast:
     parts: Mapping[str, tuple[Floats, Floats, Floats]]
     drawn: Mapping[str, Floats]
     history: Panel
+    approximation: str = ""
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -80,8 +85,7 @@ class Forecast:
     def interval(self, name: str, level: float = 0.9) -> Floats:
         """Ends of the central interval that holds the value with this probability, (rows, 2)."""
         _check.known("continuous node", [name], self.mean)
-        if not 0 < level < 1:
-            raise InputError(f"level must be between 0 and 1, got {level!r}.", parameter="level")
+        _check.share("interval", level=level)
         ends = np.array([(1 - level) / 2, (1 + level) / 2])
         if name in self.drawn:
             return np.asarray(np.quantile(self.drawn[name], ends, axis=0).T)
@@ -112,7 +116,9 @@ class Forecast:
     def __repr__(self) -> str:
         n = self.panel.n_sequences
         how = f", {len(next(iter(self.drawn.values())))} draws" if self.drawn else ""
-        return f"Forecast({n:,} sequences, {int(self.panel.lengths.max(initial=0))} steps{how})"
+        steps = int(self.panel.lengths.max(initial=0))
+        told = f"; {self.approximation}" if self.approximation else ""
+        return f"Forecast({n:,} sequences, {steps} steps{how}{told})"
 
 
 def forecast(
@@ -122,6 +128,7 @@ def forecast(
     *,
     inputs: Any = None,
     draws: int | None = None,
+    by: Collapse | None = None,
     seed: Seed = 0,
 ) -> Forecast:
     """The coming steps of each sequence; see the method of the network.
@@ -129,7 +136,7 @@ def forecast(
     Raises
     ------
     InputError
-        If the network has inputs and none are given.
+        If the network has inputs and none are given, or both ``draws`` and ``by`` are.
     ModelError
         If there is no exact answer (without draws), or a distribution has no posterior (with them).
     """
@@ -137,20 +144,38 @@ def forecast(
     columns = input_columns(net, inputs, panel.n_sequences, steps, owner="forecast")
     if draws is not None:
         _check.whole("forecast", at_least=2, draws=draws)
+        if by is not None:
+            raise InputError(
+                "forecast: paths are drawn (draws=) or regimes collapsed (by=), not both.",
+                parameter="by",
+            )
         return _by_draws(net, panel, steps, columns, draws=draws, rng=_check.generator(seed))
-    return _exact(net, panel, steps, columns)
+    return _by_filter(net, panel, steps, columns, by)
 
 
-def _exact(net: DynamicNetwork, panel: Panel, steps: int, inputs: Mapping[str, Column]) -> Forecast:
+def _by_filter(
+    net: DynamicNetwork,
+    panel: Panel,
+    steps: int,
+    inputs: Mapping[str, Column],
+    by: Collapse | None,
+) -> Forecast:
+    """Steps without values at the end of the panel, believed given all rows."""
     future = _future(panel, steps, inputs)
     short, given = _recent(net, panel)
     whole = _joined(short, future)
     evidence, families = evidence_of(given, whole), Families.of(given)
     tries = with_sources(given, evidence)
-    found = [Timeline(given, one, memory_limit=MEMORY).believe(families) for one in tries]
+    rows = np.flatnonzero(whole.steps >= np.repeat(short.lengths, whole.lengths))
+    lines = [line_of(given, one, by, MEMORY) for one in tries]
+    found = [
+        one.believe(families)
+        if isinstance(one, Timeline)
+        else one.believe(families, is_filter=True, parts_of=rows)
+        for one in lines
+    ]
     prior = np.array([log_source(given, one) for one in tries])
     log = prior + np.array([evidence.by_sequence(one.log_rows) for one in found])
-    rows = np.flatnonzero(whole.steps >= np.repeat(short.lengths, whole.lengths))
     weights = np.repeat(try_weights(evidence, log), whole.lengths, axis=1)[:, rows]
     probabilities, parts = {}, {}
     for name in net.transition:
@@ -164,7 +189,8 @@ def _exact(net: DynamicNetwork, panel: Panel, steps: int, inputs: Mapping[str, C
         name: np.sqrt((w * (s**2 + (m - mean[name][:, None]) ** 2)).sum(axis=1))
         for name, (w, m, s) in parts.items()
     }
-    return Forecast(future, mean, sd, probabilities, _states(net), parts, {}, panel)
+    told = approximation_of(lines[0])
+    return Forecast(future, mean, sd, probabilities, _states(net), parts, {}, panel, told)
 
 
 def _by_draws(

@@ -2,21 +2,25 @@
 
 Discrete states come from messages of maxima, traced back; continuous values are the smoothed means,
 where their joint density is highest. A value that depends on a state that is not known either
-counts with its highest density for each state.
+counts with its highest density for each state. Where values and states depend on each other the
+path is found by :class:`consilience.dynamic.Collapse`, and its probability is exact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from consilience import _freeze
-from consilience._typing import Column, Floats
+from consilience._typing import Bools, Column, Floats, Integers
 from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema
-from consilience.dynamic.beliefs_in_time import log_source, with_sources
+from consilience.dynamic.beliefs_in_time import line_of, log_source, with_sources
+from consilience.dynamic.collapse_choice import Collapse
+from consilience.dynamic.collapsed import Collapsed, approximation_of
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.evidence_in_time import SequenceEvidence, evidence_of
 from consilience.dynamic.panel import Panel
@@ -36,10 +40,13 @@ class Path:
         The panel with these values filled in; hidden nodes are columns of it.
     log_probability
         Log probability, or density, of all values of each sequence together.
+    approximation
+        How the path may not be the most probable one; empty if it is.
     """
 
     panel: Panel
     log_probability: Floats
+    approximation: str = ""
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -51,13 +58,23 @@ class Path:
 
     def __repr__(self) -> str:
         n = self.panel.n_sequences
-        return f"Path({n:,} sequences, log probability {self.log_probability.sum():.6g})"
+        return (
+            f"Path({n:,} sequences, log probability {self.log_probability.sum():.6g}"
+            f"{'; ' if self.approximation else ''}{self.approximation})"
+        )
 
 
-def most_probable_path(net: DynamicNetwork, panel: Panel, *, memory_limit: float) -> Path:
+def most_probable_path(
+    net: DynamicNetwork, panel: Panel, *, memory_limit: float, by: Collapse | None = None
+) -> Path:
     """The most probable values of each sequence, its source included if that is not known."""
     evidence, families = evidence_of(net, panel), Families.of(net)
-    filled = [_filled(net, one, families, memory_limit) for one in with_sources(net, evidence)]
+    tries = with_sources(net, evidence)
+    lines = [line_of(net, one, by, memory_limit) for one in tries]
+    filled = [
+        _filled(net, one, families, line, memory_limit)
+        for one, line in zip(tries, lines, strict=True)
+    ]
     log = np.array([found[1] for found in filled])
     best = log.argmax(axis=0)
     total = np.asarray(log.max(axis=0))
@@ -70,25 +87,24 @@ def most_probable_path(net: DynamicNetwork, panel: Panel, *, memory_limit: float
     by_row = np.repeat(best, np.diff(evidence.first))
     columns: dict[str, Column] = {}
     for name in net.variables:
-        tries = np.array([found[0].column(name) for found in filled])
-        columns[name] = tries[by_row, np.arange(len(by_row))]
+        found_there = np.array([found[0].column(name) for found in filled])
+        columns[name] = found_there[by_row, np.arange(len(by_row))]
     sources = np.array([found[0].sources for found in filled])[best, np.arange(len(best))]
-    return Path(_as_panel(net, panel, columns, sources), total)
+    approximation = approximation_of(lines[0], "are those that are most probable so far")
+    return Path(_as_panel(net, panel, columns, sources), total, approximation)
 
 
 def _filled(
-    net: DynamicNetwork, evidence: SequenceEvidence, families: Families, memory_limit: float
+    net: DynamicNetwork,
+    evidence: SequenceEvidence,
+    families: Families,
+    line: Timeline | Collapsed,
+    memory_limit: float,
 ) -> tuple[SequenceEvidence, Floats]:
     """The evidence with nothing missing, and its log probability."""
-    timeline = Timeline(net, evidence, memory_limit=memory_limit)
-    numbers, _ = timeline.numbers(families, at_modes=True)
-    codes, values = dict(evidence.codes), dict(evidence.values)
-    is_possible = np.ones(len(evidence.sources), bool)
-    if timeline.frontier.open:
-        path, log = timeline.frontier.best(numbers)
-        codes |= path
-        is_possible = np.isfinite(log)
-    safe = {name: np.maximum(column, 0) for name, column in codes.items()}
+    path, is_possible = _best_states(line, families)
+    values = dict(evidence.values)
+    safe = {name: np.maximum(c, 0) for name, c in {**evidence.codes, **path}.items()}
     known = replace(evidence, codes=safe)
     again = Timeline(net, known, memory_limit=memory_limit)
     beliefs = again.believe(families)
@@ -98,6 +114,20 @@ def _filled(
     log = Timeline(net, whole, memory_limit=memory_limit).log_likelihood(families)
     log = np.where(is_possible, log + log_source(net, evidence), -np.inf)
     return whole, log
+
+
+def _best_states(
+    line: Timeline | Collapsed, families: Families
+) -> tuple[Mapping[str, Integers], Bools]:
+    """The states of the open discrete variables, and which sequences are possible at all."""
+    every = np.ones(len(line.evidence.sources), bool)
+    if isinstance(line, Collapsed):
+        return line.best_states(families), every
+    if not line.frontier.open:
+        return {}, every
+    numbers, _ = line.numbers(families, at_modes=True)
+    path, log = line.frontier.best(numbers)
+    return path, np.isfinite(log)
 
 
 def _as_panel(net: DynamicNetwork, panel: Panel, columns: dict[str, Any], sources: Any) -> Panel:

@@ -40,10 +40,10 @@ from consilience.dynamic.frontier import (
 from consilience.dynamic.linear_part import LinearPart, continuous_columns
 from consilience.dynamic.moments_in_time import Sums, weighted_sums
 from consilience.dynamic.slices import SliceFamily, families_of
-from consilience.errors import ModelError
+from consilience.errors import ModelError, TooDearError
 from consilience.inference.layout import Layout
 
-__all__ = ["Families", "SequenceBeliefs", "Timeline"]
+__all__ = ["Families", "SequenceBeliefs", "Timeline", "mixed_pair"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +141,7 @@ class Timeline:
         self._order = len(kinds) - 1
         self._open = open_discrete(evidence)
         missing = tuple(n for n, values in evidence.values.items() if np.isnan(values).any())
-        self._likely = self._row_factor_nodes(kinds, missing)
+        self._likely = _row_factor_nodes(kinds, missing, self._open)
         self._linear = tuple(name for name in missing if name not in self._likely)
         self._refuse_mixed(kinds, missing)
         n_cells = int(self.layout.first[-1])
@@ -259,20 +259,6 @@ class Timeline:
             return False
         return any(node.name in self._linear for node in continuous_columns(family))
 
-    def _row_factor_nodes(
-        self, kinds: Sequence[Sequence[SliceFamily]], missing: Sequence[str]
-    ) -> set[str]:
-        """Missing continuous nodes without children that have an open discrete parent."""
-        every = [family for kind in kinds for family in kind]
-        mothers = {node.name for family in every for node in family.parents}
-        return {
-            family.child
-            for family in every
-            if family.child in missing
-            and family.child not in mothers
-            and any(m.node.name in self._open for m in members_of(family))
-        }
-
     def _refuse_mixed(self, kinds: Sequence[Sequence[SliceFamily]], missing: Sequence[str]) -> None:
         for family in (family for kind in kinds for family in kind):
             lacking = [n.name for n in family.parents if n.name in missing]
@@ -283,18 +269,15 @@ class Timeline:
                     "discretize the parent, or leave these rows out.",
                     variable=family.child,
                 )
-            has_open = any(m.node.name in self._open for m in members_of(family))
-            if family.child in self._linear:
-                lacking = [family.child, *lacking]
-            if family.local.child.is_continuous and has_open and lacking:
-                states = [m.node.name for m in members_of(family) if m.node.name in self._open]
-                raise ModelError(
-                    f"{lacking[0]!r} is missing in some rows and depends on {states[0]!r}, which "
-                    "is not known either: the exact answer costs the number of its states to the "
-                    "power of the number of steps. Answer approximately with "
-                    "by=cs.dynamic.Collapse(...), or fill or leave out these values.",
-                    variable=lacking[0],
-                )
+        pair = _mixed_pair(kinds, missing, self._open)
+        if pair is not None:
+            raise TooDearError(
+                f"{pair[0]!r} is missing in some rows and depends on {pair[1]!r}, which "
+                "is not known either: the exact answer costs the number of its states to the "
+                "power of the number of steps. Answer approximately with "
+                "by=cs.dynamic.Collapse(...), or fill or leave out these values.",
+                variable=pair[0],
+            )
 
     def _placeholders(self, k: int, names: Iterable[str]) -> list[SliceFamily]:
         """Open nodes whose values are given in an early slice: families that say nothing."""
@@ -490,6 +473,44 @@ class Timeline:
                 values = self._columns(family, rows)
                 found = weighted_sums(states, local.intercept.size, values, weights[rows])
                 _merge(sums, family.key, found)
+
+
+def mixed_pair(net: DynamicNetwork, evidence: SequenceEvidence) -> tuple[str, str] | None:
+    """A continuous variable that is missing somewhere and an open discrete one that it depends on,
+    which has no exact answer in reasonable time; None if there is none.
+    """
+    missing = [n for n, values in evidence.values.items() if np.isnan(values).any()]
+    return _mixed_pair(families_of(net), missing, open_discrete(evidence))
+
+
+def _row_factor_nodes(
+    kinds: Sequence[Sequence[SliceFamily]], missing: Sequence[str], is_open: Sequence[str]
+) -> set[str]:
+    """Missing continuous nodes without children that have an open discrete parent."""
+    every = [family for kind in kinds for family in kind]
+    mothers = {node.name for family in every for node in family.parents}
+    return {
+        family.child
+        for family in every
+        if family.child in missing
+        and family.child not in mothers
+        and any(m.node.name in is_open for m in members_of(family))
+    }
+
+
+def _mixed_pair(
+    kinds: Sequence[Sequence[SliceFamily]], missing: Sequence[str], is_open: Sequence[str]
+) -> tuple[str, str] | None:
+    """A continuous variable that is missing somewhere, and an open discrete parent beside it."""
+    likely = _row_factor_nodes(kinds, missing, is_open)
+    for family in (family for kind in kinds for family in kind):
+        lacking = [n.name for n in family.parents if n.name in missing]
+        if family.child in missing and family.child not in likely:
+            lacking = [family.child, *lacking]
+        states = [m.node.name for m in members_of(family) if m.node.name in is_open]
+        if family.local.child.is_continuous and states and lacking:
+            return lacking[0], states[0]
+    return None
 
 
 def _merge(sums: dict[str, Sums], key: str, found: Sums) -> None:
