@@ -190,6 +190,9 @@ from consilience.parameters.uncertainty import (
 from consilience.show.explorer.exploring import (
     explore as explore,
 )
+from consilience.show.report import (
+    report as report,
+)
 from consilience.show.views import (
     plot as plot,
     svg as svg,

@@ -23,7 +23,7 @@ __all__ = ["main"]
 OWN_FILES: Final = (
     *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
     *("evaluate", "compare", "explore", "fuse", "strength", "demo", "warmup", "changes"),
-    *("identify", "effect", "counterfactual", "fairness"),
+    *("identify", "effect", "counterfactual", "fairness", "report"),
 )
 """The commands that are a file of their name."""
 

@@ -7,6 +7,7 @@ how many of the worst rows are listed; ``row 118`` is the 118th row of the table
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,7 +20,15 @@ from consilience.show.svg_axes import Chart
 from consilience.show.svg_charts import bar_chart, stack
 from consilience.show.svg_series import reliability_chart
 
-__all__ = ["PANEL", "measure_rows", "predictions", "reliability", "worst_rows"]
+__all__ = [
+    "COLUMNS",
+    "PANEL",
+    "measure_rows",
+    "predictions",
+    "quality",
+    "reliability",
+    "worst_rows",
+]
 
 COLUMNS: Final = {
     "rows": "n_rows",
@@ -70,6 +79,23 @@ def reliability(found: Evaluation) -> Chart:
     return reliability_chart(curves, label=f"reliability of the probability of {of}")
 
 
+def quality(subject: Subject, found: Predicted) -> Iterator[str]:
+    """How good the predictions are, in sentences."""
+    measured = found.evaluation
+    yield (
+        f"{subject.target} is predicted with accuracy {measured.overall.accuracy:.3f} and log loss "
+        f"{measured.overall.log_loss:.3f} ({found.where}); the class prior has "
+        f"{measured.prior.accuracy:.3f} and {measured.prior.log_loss:.3f}."
+    )
+    if found.reason:
+        yield f"It could not be refitted by folds: {found.reason}."
+    error = measured.overall.calibration_error
+    yield f"Predicted probabilities are off by {error:.3f} on average (calibration error)."
+    worst = measured.gaps.get("log_loss")
+    if worst is not None and len(measured.by_source) > 1:
+        yield f"Predictions are worst in {worst.worst}: log loss {worst.value:.3f}."
+
+
 def _find(question: Question) -> PanelAnswer:
     subject = question.subject
     found = predictions(subject, int(question.number("folds", 0)))
@@ -93,17 +119,7 @@ def _table(measured: Evaluation, worst: list[list[Any]]) -> Grid:
 
 
 def _notes(subject: Subject, found: Predicted, worst: list[list[Any]]) -> tuple[str, ...]:
-    measured = found.evaluation
-    notes = [
-        f"{subject.target} is predicted with accuracy {measured.overall.accuracy:.3f} and log loss "
-        f"{measured.overall.log_loss:.3f} ({found.where}); the class prior has "
-        f"{measured.prior.log_loss:.3f}."
-    ]
-    if found.reason:
-        notes.append(f"It could not be refitted by folds: {found.reason}.")
-    gap = measured.gaps.get("log_loss")
-    if gap is not None and len(measured.by_source) > 1:
-        notes.append(f"The worst source is {gap.worst}, with a log loss of {gap.value:.3f}.")
+    notes = [*quality(subject, found)]
     notes += [
         f"row {number}{f' ({source})' if source else ''}: {subject.target} is {truth}, which had "
         f"probability {probability:.3g}; {guess} was predicted."

@@ -28,7 +28,7 @@ from consilience.show.svg_charts import Interval, interval_chart, stack
 from consilience.show.svg_series import series_chart
 from consilience.show.text import layout_of
 
-__all__ = ["PANEL", "Parameters", "believed", "chosen_state", "parameters"]
+__all__ = ["LEVEL", "PANEL", "Parameters", "believed", "chosen_state", "parameters"]
 
 LEVEL = 0.95
 N_DRAWN = 40
