@@ -45,6 +45,8 @@ def draw_matrix(
     if n <= N_NUMBERS:
         _numbers(ax, matrix, most)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
+    if most > 1:
+        bar.ax.yaxis.get_major_locator().set_params(integer=True)
     bar.outline.set_visible(False)
     for spine in ax.spines.values():
         spine.set_visible(False)

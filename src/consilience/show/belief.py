@@ -14,7 +14,7 @@ from consilience.errors import InputError
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
-from consilience.show.picture import COLORS, STATE_COLORS, plain
+from consilience.show.picture import COLORS, STATE_COLORS, plain, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +120,7 @@ def _draw_bars(ax: Axes, belief: Factor) -> None:
     ax.spines["left"].set_visible(False)
     left_out = len(probabilities) - len(shown)
     note = f", the {len(shown)} most probable of {len(probabilities):,}" if left_out else ""
-    ax.set_xlabel(plain(f"P({', '.join(belief.names)}){note}"), fontsize=9.5)
+    ax.set_xlabel(wrapped(f"P({', '.join(belief.names)}){note}"), fontsize=9.5)
 
 
 def _draw_density(ax: Axes, belief: Mixture, level: float) -> None:

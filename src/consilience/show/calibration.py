@@ -9,12 +9,12 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.classify.evaluation import CalibrationCurve, Evaluation
-from consilience.show.picture import COLORS, STATE_COLORS, shortened
+from consilience.show.picture import COLORS, STATE_COLORS, shortened, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_calibration", "wilson"]
+__all__ = ["draw_counts", "plot_calibration", "wilson"]
 
 NORMAL_95 = 1.959963984540054
 N_NAMED = 6  # sources with a colour and a name of their own
@@ -24,8 +24,8 @@ def plot_calibration(evaluation: Evaluation, ax: Axes | None = None) -> Axes:
     """Predicted probability against the share that came true, overall and for each source.
 
     A dot is a bin of the calibration curve; on the diagonal the two agree. Lines through the dots
-    of all rows are 95 % intervals of the share (Wilson). Up to six sources have a colour and a
-    name; more are drawn in grey.
+    of all rows are 95 % intervals of the share (Wilson), the numbers are rows of a bin. Up to six
+    sources have a colour and a name; more are drawn in grey.
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ def _draw_sources(ax: Axes, evaluation: Evaluation) -> None:
 def _draw_overall(ax: Axes, curve: CalibrationCurve) -> None:
     low, high = wilson(curve.observed, curve.n_rows)
     ax.vlines(curve.predicted, low, high, color=COLORS["ink"], linewidth=1, zorder=3)
+    draw_counts(ax, curve)
     ax.plot(
         curve.predicted,
         curve.observed,
@@ -74,6 +75,21 @@ def _draw_overall(ax: Axes, curve: CalibrationCurve) -> None:
         label="all",
         zorder=4,
     )
+
+
+def draw_counts(ax: Axes, curve: CalibrationCurve) -> None:
+    """How many rows each bin has, above its dot."""
+    for x, y, n in zip(curve.predicted, curve.observed, curve.n_rows, strict=True):
+        ax.annotate(
+            f"{n:,.6g}",
+            (x, y),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=6.5,
+            color=COLORS["faint ink"],
+            zorder=5,
+        )
 
 
 def wilson(share: Floats, n_rows: Floats) -> tuple[Floats, Floats]:
@@ -89,7 +105,7 @@ def _label(ax: Axes, evaluation: Evaluation) -> None:
     of = "the predicted state" if evaluation.positive is None else repr(evaluation.positive)
     error = evaluation.overall.calibration_error
     ax.set_title(f"calibration error {error:.3f}", fontsize=10)
-    ax.set_xlabel(f"predicted probability of {shortened(of, 40)}".replace("$", r"\$"))
+    ax.set_xlabel(wrapped(f"predicted probability of {of}"))
     ax.set_ylabel("share that came true")
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)

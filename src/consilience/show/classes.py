@@ -16,7 +16,7 @@ from consilience.errors import InputError
 from consilience.latent.number_of_states import HiddenStates
 from consilience.latent.tried_states import TriedStates
 from consilience.network.network import Network
-from consilience.show.picture import COLORS, plain, shortened
+from consilience.show.picture import COLORS, plain, shortened, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def plot_hidden_states(found: HiddenStates | ChainStates, ax: Axes | None = None
     best = max(tried, key=lambda one: one.value)
     ax.plot([best.n_states], [best.value], "o", markersize=11, fillstyle="none", color="#D55E00")
     ax.set_xticks([one.n_states for one in tried])
-    ax.set_xlabel(f"states of {plain(found.node)}")
+    ax.set_xlabel(wrapped(f"states of {found.node}"))
     ax.set_ylabel(type(found.criterion).__name__)
     ax.yaxis.set_major_formatter("{x:,.6g}")
     ax.grid(color="#eeeeee", linewidth=0.7)

@@ -22,7 +22,7 @@ from consilience.classify.results import (
     CrossEvaluation,
     Summary,
 )
-from consilience.show.picture import COLORS, STATE_COLORS, shortened
+from consilience.show.picture import COLORS, STATE_COLORS, shortened, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -207,6 +207,7 @@ def plot_calibration_curves(
         if (structure, estimator) not in evaluation.contestants:
             continue
         curve = evaluation.curve((structure, estimator), evaluation.sizes[-1])
+        n_rows = f"{curve.n_rows.sum():,.6g} rows in {len(curve.n_rows)} bins"
         ax.plot(
             curve.predicted,
             curve.observed,
@@ -214,10 +215,10 @@ def plot_calibration_curves(
             markersize=3.5,
             linewidth=1.3,
             color=color,
-            label=_plain(estimator),
+            label=_plain(f"{estimator}: {n_rows}"),
         )
     of = "the predicted state" if evaluation.positive is None else repr(evaluation.positive)
-    ax.set_xlabel(_plain(f"predicted probability of {of}"))
+    ax.set_xlabel(wrapped(f"predicted probability of {of}"))
     ax.set_ylabel("share that came true")
     ax.set_title(_plain(structure), fontsize=10)
     ax.set_xlim(-0.02, 1.02)

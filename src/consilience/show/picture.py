@@ -5,6 +5,7 @@ The colours are chosen to be read on white and on black, since the picture itsel
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ __all__ = [
     "shortened",
     "text_width",
     "together",
+    "wrapped",
 ]
 
 Graph: TypeAlias = DAG | CPDAG | ADMG | Network
@@ -88,10 +90,14 @@ MAX_SOURCE_ARCS = 5  # a source with more children is drawn as a hub
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One state of a node and its probability; a line of words alone has none."""
+    """One state of a node and its probability; a line of words alone has none.
+
+    ``is_known`` is the state that the node was found in.
+    """
 
     state: str
     probability: float | None
+    is_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +220,11 @@ def plain(text: str) -> str:
     return shortened(text, 60).replace("$", r"\$")
 
 
+def wrapped(text: str, width: int = 42) -> str:
+    """A short text for an axis, in lines of at most so many letters, none of them cut off."""
+    return "\n".join(textwrap.wrap(plain(text), width, break_on_hyphens=False))
+
+
 def text_width(text: str, size: float) -> float:
     """About how wide a text is in a common sans-serif font of that size."""
     return size * sum(map(_em, text))
@@ -247,12 +258,14 @@ def _lines(name: str, belief: Any, model: Graph) -> tuple[Bar, ...]:
         return (Bar(f"{one.mean:.4g} ± {one.sd:.3g}", None),)
     if isinstance(belief, Factor):
         belief = dict(zip(belief.variables[0].discrete_states, belief.values, strict=True))
-    if isinstance(belief, str):
-        belief = {belief: 1.0}
+    known = belief if isinstance(belief, str) else None
+    if known is not None:
+        others = model.variables[name].states if isinstance(model, Network) else ()
+        belief = {**dict.fromkeys(others or (), 0.0), known: 1.0}
     if not isinstance(belief, Mapping):
-        return (Bar(f"= {float(belief):.6g}", None),)
+        return (Bar(f"= {float(belief):.6g}", None, is_known=True),)
     _check_belief(name, belief, model)
-    return _bars(belief)
+    return tuple(replace(bar, is_known=bar.state == known) for bar in _bars(belief))
 
 
 def _check_belief(name: str, belief: Mapping[str, float], model: Graph) -> None:

@@ -24,7 +24,7 @@ from consilience.show.many import (
     source_label,
 )
 from consilience.show.patches import MARGIN, draw_arc, draw_bow, draw_node, frame, inches
-from consilience.show.picture import COLORS, STATE_COLORS, Graph, plain
+from consilience.show.picture import COLORS, STATE_COLORS, Graph, plain, wrapped
 from consilience.show.regressions import draw_regressions
 
 if TYPE_CHECKING:
@@ -270,9 +270,9 @@ def _label_figure(figure: Figure, grid: Any, found: _Differences, n_panels: int)
     for ax in grid[:, 0]:
         ax.tick_params(axis="y", labelsize=9 if len(named) == len(found.sources) else 7.5)
     if len(found.states) == 1:
-        figure.supxlabel(plain(f"P({found.child} = {found.states[0]})"), fontsize=10)
+        figure.supxlabel(wrapped(f"P({found.child} = {found.states[0]})"), fontsize=10)
     else:
-        figure.supxlabel(plain(f"P({found.child})"), fontsize=10)
+        figure.supxlabel(wrapped(f"P({found.child})"), fontsize=10)
         handles, labels = first.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9)
     left_out = len(found.titles) - n_panels

@@ -44,7 +44,7 @@ def svg_graph(
     beliefs
         For some of the nodes what is believed, as ``net.marginals(...)`` gives it: a ``Factor``
         or the probability of each state, drawn as at most eight bars; a ``Mixture``, shown as mean
-        ± sd; for a given node its state or its number.
+        ± sd; for a known node its state, which is set off among all of them, or its number.
     highlight
         Nodes to be set off, with the arcs between them.
 
@@ -132,16 +132,17 @@ def _bows(drawn: Picture) -> list[str]:
 def _node(name: str, drawn: Picture, model: Graph, is_chosen: bool) -> str:
     box = drawn.layout.boxes[name]
     bars = drawn.bars.get(name, ())
+    is_known = any(bar.is_known for bar in bars)
     kind = "highlight" if is_chosen else "source" if name == drawn.source else ""
     fill = COLORS[f"{kind} box" if kind else "box"]
-    stroke = COLORS[kind or "border"]
+    stroke = COLORS["known" if is_known else kind or "border"]
     label_y = box.top + pic.BOX_HEIGHT / 2 if bars else box.y
-    width = 2 if is_chosen else 1.2
+    width = 2.6 if is_known else 2 if is_chosen else 1.2
     frame = marks.box(box, drawn.labels[name], label_y, fill, stroke=stroke, stroke_width=width)
     return (
         f'<g class="{"source node" if name == drawn.source else "node"}">'
         f"<title>{_text(_tooltip(name, model))}</title>"
-        f"{frame}{_bars(box, bars, stroke if kind else COLORS['bar'])}</g>"
+        f"{frame}{_bars(box, bars, COLORS['known'] if is_known else COLORS['bar'])}</g>"
     )
 
 
@@ -168,15 +169,16 @@ def _bars(box: Box, bars: tuple[pic.Bar, ...], color: str) -> str:
     lines = [f'<g font-size="{_n(size)}" fill="{COLORS["faint ink"]}">']
     for i, bar in enumerate(bars):
         y = box.top + pic.BOX_HEIGHT + pic.BAR_HEIGHT * (i + 0.5) - 2
+        bold = ' font-weight="700"' if bar.is_known else ""
         if bar.probability is None:
             lines.append(
-                f'<text x="{_n(box.x)}" y="{_n(y)}" dy="0.35em" text-anchor="middle">'
+                f'<text x="{_n(box.x)}" y="{_n(y)}" dy="0.35em" text-anchor="middle"{bold}>'
                 f"{_text(bar.state)}</text>"
             )
             continue
         share = pic.BAR_WIDTH * min(bar.probability, 1.0)
         lines.append(
-            f'<text x="{_n(box.left + 9)}" y="{_n(y)}" dy="0.35em">'
+            f'<text x="{_n(box.left + 9)}" y="{_n(y)}" dy="0.35em"{bold}>'
             f"{_text(pic.shortened(bar.state, pic.STATE_LENGTH))}</text>"
             f'<rect x="{_n(left)}" y="{_n(y - 4.5)}" width="{_n(pic.BAR_WIDTH)}" height="9" rx="2" '
             f'fill="{COLORS["bar ground"]}"/>'

@@ -121,6 +121,7 @@ from consilience.show.graph_beliefs import (
     svg_belief,
 )
 from consilience.show.influence import plot_influence, svg_influence
+from consilience.show.known_beliefs import beliefs_given
 from consilience.show.local import plot_local, plot_table
 from consilience.show.plot import plot_graph, plot_sources
 from consilience.show.plot_pair import plot_pair
@@ -170,14 +171,26 @@ def _svg_graph(
     title: str | None = None,
     beliefs: Mapping[str, Any] | None = None,
     highlight: Iterable[str] | None = None,
+    given: Mapping[str, Any] | None = None,
     do: Mapping[str, Any] | None = None,
 ) -> str:
-    """A graph; with ``do`` the worlds of an intervention side by side."""
+    """A graph; ``given`` draws beliefs, ``do`` the worlds of an intervention side by side."""
     if do is None:
+        if given is not None:
+            beliefs = _beliefs_given(model, given, beliefs)
         return svg_graph(model, title=title, beliefs=beliefs, highlight=highlight)
-    if beliefs is not None or highlight is not None:
-        raise InputError("svg: do= goes without beliefs= and highlight=.", option="do")
+    if beliefs is not None or highlight is not None or given is not None:
+        raise InputError("svg: do= goes without beliefs=, given= and highlight=.", option="do")
     return svg_worlds(model, do=do, title=title)
+
+
+def _beliefs_given(
+    model: DAG | Network, given: Mapping[str, Any], beliefs: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    """What is believed of every node, known ones by their state or number."""
+    if not isinstance(model, Network) or beliefs is not None:
+        raise InputError("svg: given= is for networks, without beliefs=.", option="given")
+    return beliefs_given(model, given)
 
 
 def _of_tests(record: SearchResult, n_pairs: int = N_PAIRS, ax: Axes | None = None) -> Axes:
@@ -425,7 +438,8 @@ def svg(thing: object, **options: Any) -> str:
     options
         ``title``: a line above the picture. Of graphs and networks also ``beliefs`` (what
         ``net.marginals(...)`` gives: bars of states, mean ± sd of numbers) and ``highlight`` (nodes
-        to be set off); of networks and DAGs ``do``: the worlds of an intervention side by side; of
+        to be set off); of networks ``given``, what is known: beliefs are drawn, and nodes that are
+        known set off; of networks and DAGs ``do``: the worlds of an intervention side by side; of
         comparisons ``names`` of the two graphs.
 
     Raises

@@ -20,6 +20,7 @@ from consilience.errors import ImpossibleEvidenceError
 from consilience.network.factor import Factor
 from consilience.network.network import Network
 from consilience.show.belief import density_curve
+from consilience.show.known_beliefs import beliefs_given
 from consilience.show.panels.question import Panel, PanelAnswer, Question, grid
 from consilience.show.panels.rows_behind import rows_behind
 from consilience.show.svg_axes import Chart
@@ -80,18 +81,13 @@ def believed(net: Network, node: str, given: Mapping[str, Any]) -> Any:
     A node that is known is the belief that it is so.
     """
     try:
-        if node not in given:
-            return net.query(node, given)
-        marginals = net.marginals(given)
+        found = net.query(node, given) if node not in given else beliefs_given(net, given)[node]
     except ImpossibleEvidenceError:
         return None
-    if node in marginals:
-        return marginals[node]
-    value = given[node]
+    if not isinstance(found, str):
+        return found
     variable = net.variables[node]
-    if variable.is_continuous:
-        return value
-    is_it = [1.0 if state == str(value) else 0.0 for state in variable.discrete_states]
+    is_it = [float(state == found) for state in variable.discrete_states]
     return Factor((variable,), np.array(is_it))
 
 
