@@ -1,0 +1,393 @@
+"""The page in a browser: findings, history, panels, cases, exports, keys, themes, names."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pytest
+from explored import NASTY, library_given, nasty, of_sources, public, random_findings, small
+
+import consilience as cs
+
+pytest.importorskip("starlette", reason="needs the extra explore")
+
+
+@pytest.fixture(scope="module")
+def served():
+    with cs.explore(small(), small().sample(30, seed=1), open=False, name="small") as explorer:
+        explorer.page()
+        yield explorer
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pages") / "small.html"
+    path.write_text(cs.explore(small(), port=None, name="small").page(), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(params=["server", "browser"])
+def url(request, served, stored):
+    return served.url if request.param == "server" else stored
+
+
+def state(node, value):
+    return f'[data-test=state][data-node="{node}"][data-state="{value}"]'
+
+
+def version(page):
+    return int(page.get_attribute("body", "data-version"))
+
+
+def after(page, act):
+    """Do something and wait until its answer is drawn."""
+    wanted = version(page) + 1
+    act()
+    page.wait_for_selector(f"body[data-version='{wanted}']:not([data-busy])", timeout=20_000)
+
+
+def click(page, node, value, **choices):
+    after(page, lambda: page.click(state(node, value), **choices))
+
+
+def values(page):
+    found = page.eval_on_selector_all(
+        "[data-test=state]", "all => all.map(e => [e.dataset.node, e.dataset.state, e.dataset.value])"
+    )
+    return {(node, name): float(value) for node, name, value in found}
+
+
+def assert_shown(page, net, given):
+    """The bars and strokes are the library's beliefs to six decimals."""
+    shown = values(page)
+    for name, factor in net.marginals(given).items():
+        for value in factor.states[name]:
+            assert shown[name, value] == pytest.approx(factor[value], abs=1e-6)
+
+
+def test_bars_and_strokes_are_the_beliefs(pages, url):
+    page, net = pages.open(url), small()
+    assert_shown(page, net, {})
+    marks = page.eval_on_selector_all(
+        state("b", "high") + " [data-test=mark]", "all => all.map(e => [e.dataset.source, e.dataset.value])"
+    )
+    for source, value in marks:
+        wanted = net.query("b", given={"site": source})["high"]
+        assert float(value) == pytest.approx(wanted, abs=1e-6)
+    assert {source for source, _ in marks} == {"north", "south"}
+
+
+def test_each_kind_of_finding_and_undo_to_the_first_view(pages, url):
+    page, net = pages.open(url), small()
+    first, address = values(page), page.url
+    click(page, "c", "yes")
+    assert page.get_attribute(state("c", "yes"), "aria-pressed") == "true"
+    assert_shown(page, net, {"c": "yes"})
+    click(page, "b", "low", modifiers=["Shift"])
+    assert_shown(page, net, {"c": "yes", "b": {"middle", "high"}})
+    click(page, "b", "high", modifiers=["Shift"])
+    assert_shown(page, net, {"c": "yes", "b": "middle"})
+    edit(page, "b", "any", {"low": True, "high": True})
+    assert_shown(page, net, {"c": "yes", "b": {"low", "high"}})
+    edit(page, "b", "likelihood", {"low": 0.2, "middle": 0.5, "high": 1})
+    likely = cs.Likelihood({"low": 0.2, "middle": 0.5, "high": 1})
+    assert_shown(page, net, {"c": "yes", "b": likely})
+    edit(page, "b", "soft", {"low": 0.5, "middle": 0.25, "high": 0.25})
+    soft = cs.Soft({"low": 0.5, "middle": 0.25, "high": 0.25})
+    assert_shown(page, net, {"c": "yes", "b": soft})
+    click(page, "c", "yes")
+    assert_shown(page, net, {"b": soft})
+    for _ in range(7):
+        after(page, lambda: page.click("[data-test=undo]"))
+    assert values(page) == first
+    assert page.url.partition("#")[0] == address.partition("#")[0]
+    assert not urlsplit(page.url).fragment
+    assert page.is_disabled("[data-test=undo]")
+    after(page, lambda: page.click("[data-test=redo]"))
+    assert_shown(page, net, {"c": "yes"})
+
+
+def edit(page, node, kind, numbers):
+    page.click(f'[data-test=state][data-node="{node}"]', modifiers=["Alt"])
+    page.check(f"[data-test=kind-{kind}]")
+    for name, number in numbers.items():
+        field = page.locator(f'[data-test=editor-state][data-state="{name}"]')
+        if isinstance(number, bool):
+            field.set_checked(number)
+        else:
+            field.fill(str(number))
+    after(page, lambda: page.click("[data-test=editor-set]"))
+
+
+def test_an_intervention_cuts_arcs(pages, url):
+    page, net = pages.open(url), small()
+    page.click("[data-test=do]")
+    click(page, "b", "high")
+    assert_shown(page, net.do({"b": "high"}), {})
+    assert "cut" in page.get_attribute('[data-test=arc][data-tail=a][data-head=b]', "class")
+    assert "b set to high" in page.inner_text("[data-test=status]")
+    after(page, lambda: page.click("[data-test=clear]"))
+    assert_shown(page, net, {})
+
+
+def test_the_status_names_probabilities_and_sources_that_are_contradicted(pages, url):
+    page = pages.open(url)
+    click(page, "a", "no")
+    said = page.inner_text("[data-test=status]")
+    assert "1 known: a = no" in said
+    assert "probability of this 0.42 (north 0.7)" in said
+    assert "cannot happen in south" in said
+    click(page, "site", "south")
+    assert "probability zero" in page.inner_text("[data-test=status]")
+
+
+def test_a_link_opens_the_view_and_the_back_button_walks(pages, url):
+    page = pages.open(url)
+    click(page, "b", "low", modifiers=["Shift"])
+    click(page, "c", "no")
+    link = page.url
+    other = pages.open(link)
+    assert values(other) == values(page)
+    assert_shown(other, small(), {"b": {"middle", "high"}, "c": "no"})
+    after(page, page.go_back)
+    assert_shown(page, small(), {"b": {"middle", "high"}})
+    after(page, page.go_forward)
+    assert page.url == link
+
+
+def test_the_keyboard_alone_makes_a_finding_and_takes_it_back(pages, url):
+    page = pages.open(url)
+    page.keyboard.press("/")
+    page.keyboard.type("c")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.dataset.node") == "c"
+    after(page, lambda: page.keyboard.press("Enter"))
+    assert_shown(page, small(), {"c": "yes"})
+    page.keyboard.press("ArrowDown")
+    after(page, lambda: page.keyboard.press("Shift+Enter"))
+    assert_shown(page, small(), {"c": "yes"})
+    assert page.evaluate("document.activeElement.dataset.state") == "no"
+    after(page, lambda: page.keyboard.press("Delete"))
+    after(page, lambda: page.keyboard.press("u"))
+    after(page, lambda: page.keyboard.press("u"))
+    after(page, lambda: page.keyboard.press("Shift+U"))
+    after(page, lambda: page.keyboard.press("u"))
+    after(page, lambda: page.keyboard.press("u"))
+    assert_shown(page, small(), {})
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("d")
+    assert page.get_attribute("[data-test=do]", "aria-pressed") == "true"
+    page.keyboard.press("?")
+    assert page.is_visible("[data-test=keys]")
+
+
+def test_cases_are_kept_and_go_through_a_file(pages, url, tmp_path):
+    page = pages.open(url)
+    click(page, "b", "low", modifiers=["Shift"])
+    page.fill("[data-test=case-name]", 'one, "two"')
+    page.click("[data-test=case-save]")
+    page.click("[data-test=do]")
+    click(page, "a", "yes")
+    page.click("[data-test=case-save]")
+    path = download(page, "cases-save", tmp_path)
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    assert [row["case"] for row in rows] == ['one, "two"', "case 2"]
+    assert [row["b"] for row in rows] == ["not:low", "not:low"]
+    assert rows[1]["a"] == "do:yes"
+    other = pages.open(url)
+    other.set_input_files("[data-test=cases-load]", path)
+    other.wait_for_selector("[data-test=cases] option >> nth=2", state="attached")
+    after(other, lambda: other.select_option("[data-test=cases]", "=case 2"))
+    assert_shown(other, small().do({"a": "yes"}), {"b": {"middle", "high"}})
+
+
+def download(page, name, folder):
+    with page.expect_download() as found:
+        page.click(f"[data-test={name}]")
+    path = folder / found.value.suggested_filename
+    found.value.save_as(path)
+    return path
+
+
+def test_everything_can_be_saved(pages, url, tmp_path):
+    page = pages.open(url)
+    click(page, "c", "yes")
+    picture = download(page, "export-svg", tmp_path).read_text("utf-8")
+    assert picture.startswith("<svg")
+    assert "middle" in picture
+    assert "style=" not in picture
+    assert download(page, "export-png", tmp_path).read_bytes()[:4] == b"\x89PNG"
+    rows = list(csv.reader(io.StringIO(download(page, "export-csv", tmp_path).read_text("utf-8"))))
+    assert rows[0] == ["node", "state", "all", "north", "south"]
+    found = {(row[0], row[1]): row[2:] for row in rows[1:]}
+    wanted = small().query("a", given={"c": "yes"})
+    assert float(found["a", "yes"][0]) == pytest.approx(wanted["yes"], abs=1e-9)
+    whole = download(page, "export-html", tmp_path)
+    other = pages.open(whole.as_uri())
+    assert other.get_attribute("body", "data-engine") == "browser"
+    assert_shown(other, small(), {})
+
+
+def test_sources_are_hidden_and_set_off(pages, url):
+    page = pages.open(url)
+    page.click("[data-test=source][data-source=north]")
+    mark = state("b", "high") + " [data-test=mark]"
+    assert "absent" in page.get_attribute(mark + "[data-source=north]", "class")
+    page.hover("[data-test=source][data-source=south]")
+    assert "set-off" in page.get_attribute(mark + "[data-source=south]", "class")
+    assert "sources=south" in page.url
+
+
+def test_rows_of_the_table_are_stepped_through(pages, served):
+    page = pages.open(served.url)
+    after(page, lambda: page.click("[data-test=row-after]"))
+    assert "given=" in page.url
+    after(page, lambda: page.click("[data-test=row-after]"))
+    assert page.input_value("[data-test=row]") == "2"
+
+
+def test_focus_lays_a_neighborhood_out(pages, url):
+    page = pages.open(url)
+    page.click('[data-test=node][data-node=b] .name')
+    page.click("[data-test=focus]")
+    page.wait_for_function("() => document.querySelectorAll('[data-test=node]').length <= 4")
+    assert "focus=b" in page.url
+    page.click("[data-test=focus]")
+    page.wait_for_function("() => document.querySelectorAll('[data-test=node]').length === 4")
+
+
+def test_the_file_asks_nothing_of_anyone(pages, stored):
+    page = pages.open(stored)
+    click(page, "c", "yes")
+    page.wait_for_timeout(200)
+    assert [url for url in pages.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert len([url for url in pages.requests if url.startswith("file:")]) == 1
+
+
+def test_themes_and_paper(pages, url):
+    page = pages.open(url, color_scheme="dark")
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(20, 24, 31)"
+    page.click("[data-test=theme]")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    page.click("[data-test=theme]")
+    assert page.evaluate(ground) == "rgb(20, 24, 31)"
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    assert not page.is_visible("[data-test=undo]")
+
+
+@pytest.mark.parametrize("engine", ["server", "browser"])
+def test_names_are_shown_and_none_runs(pages, engine, tmp_path):
+    net = nasty()
+    path = tmp_path / "nasty.html"
+    with cs.explore(net, open=False, name=NASTY[0], port=0) as explorer:
+        path.write_text(explorer.page(), encoding="utf-8")
+        page = pages.open(explorer.url if engine == "server" else path.as_uri())
+        first = next(name for name in net.variables if name.startswith("<img"))
+        rows = page.locator("[data-test=state]")
+        shown = {(row["node"], row["state"]) for row in rows.evaluate_all("all => all.map(e => ({...e.dataset}))")}
+        assert shown == {(n, s) for n, v in net.variables.items() for s in v.states}
+        for code, name in enumerate(NASTY[:6]):
+            at = [k for k in range(rows.count()) if rows.nth(k).get_attribute("data-node") == first
+                  and rows.nth(k).get_attribute("data-state") == name]
+            after(page, lambda row=rows.nth(at[0]): row.dispatch_event("click"))
+            assert f"{first} = {name}" in page.text_content("[data-test=status]")
+        link = page.url
+        other = pages.open(link)
+        assert f"{first} = {NASTY[5]}" in other.text_content("[data-test=status]")
+        page.click("[data-test=case-save]")
+        cases = download(page, "cases-save", tmp_path)
+        [row] = csv.DictReader(io.StringIO(cases.read_text("utf-8"), newline=""))
+        assert row[first] == NASTY[5]
+        other.set_input_files("[data-test=cases-load]", cases)
+        other.wait_for_selector("[data-test=cases] option >> nth=1", state="attached")
+        assert page.evaluate("window.hurt") is None
+        assert other.evaluate("window.hurt") is None
+
+
+def in_file(pages, net, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(cs.explore(net, port=None).page(), encoding="utf-8")
+    return pages.open(path.as_uri())
+
+
+def assert_file_equals_library(page, net, n_sets):
+    rng, done = np.random.default_rng(4), 0
+    while done < n_sets:
+        given = random_findings(net, rng)
+        known = library_given(net, given)
+        try:
+            wanted = net.marginals(known)
+        except cs.ConsilienceError:
+            continue
+        done += 1
+        answer = page.evaluate("question => app.engine.beliefs(question)", {"given": given})
+        compare(answer["all"], wanted)
+        for source, beliefs in answer["by_source"].items():
+            if beliefs is not None:
+                compare(beliefs, net.marginals({**known, net.source: source}))
+
+
+def compare(beliefs, wanted):
+    for name, factor in wanted.items():
+        np.testing.assert_allclose(beliefs[name], factor.values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["asia.bif", "alarm.bif", "insurance.bif", "hailfinder.bif"])
+def test_the_file_answers_as_the_library_does(pages, tmp_path, name):
+    net = public(name)
+    assert_file_equals_library(in_file(pages, net, tmp_path), net, 50)
+
+
+@pytest.mark.data
+def test_the_file_of_ten_sources_answers_as_the_library_does(pages, tmp_path):
+    net = of_sources(public("asia.bif"), 10)
+    assert_file_equals_library(in_file(pages, net, tmp_path), net, 50)
+
+
+@pytest.mark.data
+def test_of_a_large_network_bars_are_drawn_where_the_reader_looks(pages):
+    with cs.explore(public("andes.bif"), open=False) as explorer:
+        page = pages.open(explorer.url)
+        assert page.locator("[data-test=node]").count() == 223
+        n_rows = page.locator("[data-test=state]").count()
+        assert 0 < n_rows < 446
+        after(page, lambda: page.click("[data-test=state] >> nth=0"))
+        page.click("[data-test=fit]")
+        page.wait_for_timeout(100)
+        assert page.locator("[data-test=state]").count() <= 2
+
+
+def test_numbers_are_findings_of_a_continuous_node(pages):
+    x, y = cs.Variable("x"), cs.Variable("y")
+    net = cs.Network.of([cs.LinearGaussian(x, (), 10.0, [], 2.0), cs.LinearGaussian(y, (x,), 0.0, [1.0], 2.0)])
+    with cs.explore(net, open=False) as explorer:
+        page = pages.open(explorer.url)
+        field = page.locator("[data-test=number][data-node=y]")
+        field.fill("14")
+        after(page, lambda: field.press("Enter"))
+        assert float(page.get_attribute("[data-node=x] .rows", "data-mean")) == pytest.approx(12)
+        assert "given=y=14" in unquote(page.url)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_hinders_those_who_do_not_see_or_point(pages, url, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra browser")
+    page = pages.open(url, color_scheme=scheme, bypass_csp=True)
+    click(page, "b", "low")
+    page.wait_for_timeout(400)
+    found = axe.Axe().run(page)
+    told = json.dumps([(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found.response["violations"]], indent=1)
+    assert found.violations_count == 0, told
+
+
+def test_a_wrong_link_is_told(pages, url):
+    page = pages.open(url + "#given=z=yes&given=b=nothing&given=c=no")
+    said = page.inner_text("[data-test=status]")
+    assert re.search("There is no node z", said)
+    assert_shown(page, small(), {"c": "no"})
