@@ -132,6 +132,22 @@ def test_a_wrong_question_is_refused_in_words(asked, words):
         desk(small()).beliefs(asked)
 
 
+def test_beliefs_follow_what_is_borrowed():
+    table = small().sample(60, seed=2)
+    table = cs.read(table.to_frame(), source="site")
+    dag = small().dag.without("site")
+    net = cs.fit(dag, table, cs.HDMCS(s=10))
+    answer = desk(net, table=table).beliefs({"options": {"position": "separate"}})
+    wanted = cs.fit(dag, table, cs.Separate(cs.Dirichlet()))
+    assert answer["all"]["a"] == pytest.approx(wanted.query("a").values.tolist(), abs=1e-9)
+    assert answer["by_source"]["new_source"] is None
+    assert len(answer["all"]["site"]) == 3
+    with pytest.raises(cs.ConsilienceError, match="unknown position"):
+        desk(net, table=table).beliefs({"options": {"position": "far"}})
+    with pytest.raises(cs.errors.InputError, match="needs rows"):
+        desk(net).beliefs({"options": {"position": "separate"}})
+
+
 def test_rows_of_the_table_are_findings():
     table = small().sample(5, seed=2)
     found = desk(small(), table=table).row("3")["given"]

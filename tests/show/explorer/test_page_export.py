@@ -44,7 +44,10 @@ def test_all_modules_are_joined_after_what_they_need():
     assert not re.search(r"^(import|export) ", script, re.MULTILINE)
     for file in MODULES:
         for name in TOP.findall((PAGE / file).read_text("utf-8")):
-            assert len(re.findall(rf"^(?:async )?(?:function|const|let|class) {name}\b", script, re.M)) == 1
+            assert (
+                len(re.findall(rf"^(?:async )?(?:function|const|let|class) {name}\b", script, re.M))
+                == 1
+            )
 
 
 def test_the_policy_names_the_script_and_the_style():

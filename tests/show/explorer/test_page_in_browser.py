@@ -4,11 +4,12 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from explored import NASTY, library_given, nasty, of_sources, public, random_findings, small
+from explored import DATA, NASTY, library_given, nasty, of_sources, public, random_findings, small
 
 import consilience as cs
 
@@ -55,7 +56,8 @@ def click(page, node, value, **choices):
 
 def values(page):
     found = page.eval_on_selector_all(
-        "[data-test=state]", "all => all.map(e => [e.dataset.node, e.dataset.state, e.dataset.value])"
+        "[data-test=state]",
+        "all => all.map(e => [e.dataset.node, e.dataset.state, e.dataset.value])",
     )
     return {(node, name): float(value) for node, name, value in found}
 
@@ -72,7 +74,8 @@ def test_bars_and_strokes_are_the_beliefs(pages, url):
     page, net = pages.open(url), small()
     assert_shown(page, net, {})
     marks = page.eval_on_selector_all(
-        state("b", "high") + " [data-test=mark]", "all => all.map(e => [e.dataset.source, e.dataset.value])"
+        state("b", "high") + " [data-test=mark]",
+        "all => all.map(e => [e.dataset.source, e.dataset.value])",
     )
     for source, value in marks:
         wanted = net.query("b", given={"site": source})["high"]
@@ -127,7 +130,7 @@ def test_an_intervention_cuts_arcs(pages, url):
     page.click("[data-test=do]")
     click(page, "b", "high")
     assert_shown(page, net.do({"b": "high"}), {})
-    assert "cut" in page.get_attribute('[data-test=arc][data-tail=a][data-head=b]', "class")
+    assert "cut" in page.get_attribute("[data-test=arc][data-tail=a][data-head=b]", "class")
     assert "b set to high" in page.inner_text("[data-test=status]")
     after(page, lambda: page.click("[data-test=clear]"))
     assert_shown(page, net, {})
@@ -251,7 +254,7 @@ def test_rows_of_the_table_are_stepped_through(pages, served):
 
 def test_focus_lays_a_neighborhood_out(pages, url):
     page = pages.open(url)
-    page.click('[data-test=node][data-node=b] .name')
+    page.click("[data-test=node][data-node=b] .name")
     page.click("[data-test=focus]")
     page.wait_for_function("() => document.querySelectorAll('[data-test=node]').length <= 4")
     assert "focus=b" in page.url
@@ -280,6 +283,11 @@ def test_themes_and_paper(pages, url):
     assert not page.is_visible("[data-test=undo]")
 
 
+CLICK_ON = """([node, state]) => [...document.querySelectorAll("[data-test=state]")]
+    .find((e) => e.dataset.node === node && e.dataset.state === state)
+    .dispatchEvent(new MouseEvent("click", {bubbles: true}))"""
+
+
 @pytest.mark.parametrize("engine", ["server", "browser"])
 def test_names_are_shown_and_none_runs(pages, engine, tmp_path):
     net = nasty()
@@ -289,12 +297,13 @@ def test_names_are_shown_and_none_runs(pages, engine, tmp_path):
         page = pages.open(explorer.url if engine == "server" else path.as_uri())
         first = next(name for name in net.variables if name.startswith("<img"))
         rows = page.locator("[data-test=state]")
-        shown = {(row["node"], row["state"]) for row in rows.evaluate_all("all => all.map(e => ({...e.dataset}))")}
+        shown = {
+            (row["node"], row["state"])
+            for row in rows.evaluate_all("all => all.map(e => ({...e.dataset}))")
+        }
         assert shown == {(n, s) for n, v in net.variables.items() for s in v.states}
-        for code, name in enumerate(NASTY[:6]):
-            at = [k for k in range(rows.count()) if rows.nth(k).get_attribute("data-node") == first
-                  and rows.nth(k).get_attribute("data-state") == name]
-            after(page, lambda row=rows.nth(at[0]): row.dispatch_event("click"))
+        for name in NASTY[:6]:
+            after(page, lambda name=name: page.evaluate(CLICK_ON, [first, name]))
             assert f"{first} = {name}" in page.text_content("[data-test=status]")
         link = page.url
         other = pages.open(link)
@@ -307,6 +316,7 @@ def test_names_are_shown_and_none_runs(pages, engine, tmp_path):
         other.wait_for_selector("[data-test=cases] option >> nth=1", state="attached")
         assert page.evaluate("window.hurt") is None
         assert other.evaluate("window.hurt") is None
+        pages.close()
 
 
 def in_file(pages, net, tmp_path):
@@ -361,11 +371,14 @@ def test_of_a_large_network_bars_are_drawn_where_the_reader_looks(pages):
         page.click("[data-test=fit]")
         page.wait_for_timeout(100)
         assert page.locator("[data-test=state]").count() <= 2
+        pages.close()
 
 
 def test_numbers_are_findings_of_a_continuous_node(pages):
     x, y = cs.Variable("x"), cs.Variable("y")
-    net = cs.Network.of([cs.LinearGaussian(x, (), 10.0, [], 2.0), cs.LinearGaussian(y, (x,), 0.0, [1.0], 2.0)])
+    net = cs.Network.of(
+        [cs.LinearGaussian(x, (), 10.0, [], 2.0), cs.LinearGaussian(y, (x,), 0.0, [1.0], 2.0)]
+    )
     with cs.explore(net, open=False) as explorer:
         page = pages.open(explorer.url)
         field = page.locator("[data-test=number][data-node=y]")
@@ -373,17 +386,88 @@ def test_numbers_are_findings_of_a_continuous_node(pages):
         after(page, lambda: field.press("Enter"))
         assert float(page.get_attribute("[data-node=x] .rows", "data-mean")) == pytest.approx(12)
         assert "given=y=14" in unquote(page.url)
+        pages.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_hinders_those_who_do_not_see_or_point(pages, url, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra browser")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs the extra browser"
+    )
     page = pages.open(url, color_scheme=scheme, bypass_csp=True)
     click(page, "b", "low")
     page.wait_for_timeout(400)
     found = axe.Axe().run(page)
-    told = json.dumps([(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in found.response["violations"]], indent=1)
+    told = json.dumps(
+        [
+            (v["id"], [n["html"][:200] for n in v["nodes"][:3]])
+            for v in found.response["violations"]
+        ],
+        indent=1,
+    )
     assert found.violations_count == 0, told
+
+
+HEART = ["age", "sex", "cp", "thalach", "exang", "num"]
+
+
+@pytest.fixture(scope="module")
+def heart():
+    """Heart disease by hospital, with its rows, and a second network."""
+    if DATA is None:
+        pytest.skip("CONSILIENCE_DATA is not set")
+    table = cs.read(
+        [str(path) for path in sorted((Path(DATA) / "heart").glob("*.csv"))],
+        source="source",
+        columns=HEART,
+        discrete=["sex", "cp", "exang", "num"],
+        discretize={"age": cs.Quantiles(3), "thalach": cs.Quantiles(3)},
+    )
+    net = cs.fit(cs.tan(table, target="num"), table)
+    other = cs.fit(cs.naive_bayes(table, target="num"), table)
+    with cs.explore(net, table, target="num", compare=other, open=False) as explorer:
+        yield explorer
+
+
+def panel_of(page, name):
+    """The panel with that name, drawn."""
+    page.click(f"[data-test=tab][data-panel={name}]")
+    page.wait_for_selector(f"[data-test=panel][data-panel={name}]", timeout=60_000)
+    page.wait_for_selector("#panel[aria-busy=false]", timeout=60_000)
+    return page.locator("[data-test=panel]")
+
+
+@pytest.mark.data
+def test_every_panel_is_drawn_for_hospitals(pages, heart):
+    page = pages.open(heart.url + "#node=num")
+    names = page.eval_on_selector_all("[data-test=tab]", "all => all.map(e => e.dataset.panel)")
+    assert {"node", "differences", "borrowing", "gaps", "compare", "evaluation", "provenance"} <= {
+        *names
+    }
+    for name in names:
+        panel = panel_of(page, name)
+        if name != "arcs":
+            assert panel.locator("svg").count() or name == "provenance", name
+            assert panel.locator("table").count(), name
+    assert "cs.average" in panel_of(page, "arcs").inner_text()
+    pages.close()
+
+
+@pytest.mark.data
+def test_bars_follow_what_is_borrowed_and_worst_rows_open(pages, heart):
+    page = pages.open(heart.url + "#panel=borrowing&node=num")
+    page.wait_for_selector("[data-test=borrowing]", timeout=60_000)
+    first = values(page)
+    after(page, lambda: page.locator("[data-test=borrowing]").fill("0"))
+    assert values(page) != first
+    assert "borrowing=separate" in page.url
+    after(page, lambda: page.click("[data-test=undo]"))
+    assert values(page) == first
+    panel_of(page, "evaluation")
+    after(page, lambda: page.click("[data-test=open-row] >> nth=0"))
+    assert "given=" in page.url
+    assert "given=num" not in page.url
+    pages.close()
 
 
 def test_a_wrong_link_is_told(pages, url):

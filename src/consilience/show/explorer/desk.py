@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -14,10 +15,14 @@ from consilience.show.explorer.answers import Answers
 from consilience.show.explorer.export import page_of
 from consilience.show.explorer.places import model_facts, near, places
 from consilience.show.explorer.state import question_of
+from consilience.show.panels import borrowing
 from consilience.show.panels.question import Subject
 from consilience.show.panels.registry import panel
 
 __all__ = ["Desk"]
+
+PROVENANCE = "provenance"
+"""The panel that goes with a file."""
 
 
 class Desk:
@@ -43,7 +48,16 @@ class Desk:
 
     def beliefs(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Beliefs of all nodes, all sources together and by source."""
-        return self._answers.beliefs(question_of(self._subject, asked))
+        question = question_of(self._subject, asked)
+        position = question.options.get("position")
+        if position is None:
+            return self._answers.beliefs(question)
+        refused = borrowing.PANEL.missing(self._subject)
+        if refused:
+            raise InputError(refused[0], option="position")
+        net = borrowing.refitted(self._subject, str(position))
+        answer = self._answers.beliefs(replace(question, subject=Subject(net)))
+        return _with_all_sources(answer, self._subject.network, net)
 
     def panel(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What a panel shows."""
@@ -60,8 +74,8 @@ class Desk:
 
     def page(self) -> str:
         """The page as one file that needs no server."""
-        first = self.beliefs({})
-        return page_of(self._subject.network, self.facts(), first)
+        panels = {PROVENANCE: self.panel(PROVENANCE, {})}
+        return page_of(self._subject.network, self.facts(), self.beliefs({}), panels)
 
     def warm_up(self) -> None:
         """Compile what the first answer needs."""
@@ -73,6 +87,23 @@ def _whole(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise InputError(f"{name!r} must be a whole number, got {text!r}.", parameter=name)
     return int(text)
+
+
+def _with_all_sources(answer: dict[str, Any], shown: Network, net: Network) -> dict[str, Any]:
+    """The answer of a network that lacks sources of the one that is shown: they are impossible."""
+    name = str(shown.source)
+    own = net.variables[name].discrete_states
+    states = shown.variables[name].discrete_states
+    for beliefs in (answer["all"], *answer["by_source"].values()):
+        if beliefs is not None:
+            shares = dict(zip(own, beliefs[name], strict=True))
+            beliefs[name] = [shares.get(state, 0.0) for state in states]
+    absent = {state: None for state in states if state not in own}
+    return {
+        "all": answer["all"],
+        "by_source": {**answer["by_source"], **absent},
+        "log_probability": {**answer["log_probability"], **absent},
+    }
 
 
 def _findings(net: Network, table: Table, place: int) -> dict[str, str | float]:

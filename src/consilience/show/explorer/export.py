@@ -38,7 +38,9 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULTILINE)
 
 
-def page_of(net: Network, facts: Mapping[str, Any], first: Mapping[str, Any]) -> str:
+def page_of(
+    net: Network, facts: Mapping[str, Any], first: Mapping[str, Any], panels: Mapping[str, Any]
+) -> str:
     """One HTML file.
 
     Parameters
@@ -49,6 +51,8 @@ def page_of(net: Network, facts: Mapping[str, Any], first: Mapping[str, Any]) ->
         What the page knows before anything is asked.
     first
         The beliefs given nothing, for a page that cannot answer.
+    panels
+        Answers of panels that do not depend on findings, by name.
     """
     still = why_still(net)
     embedded = {
@@ -56,6 +60,7 @@ def page_of(net: Network, facts: Mapping[str, Any], first: Mapping[str, Any]) ->
         "tree": None if still else tree_of(net),
         "still": still,
         "first": first if still else None,
+        "panels": panels,
     }
     script, style = joined_modules(), page_file("style.css")
     policy = (

@@ -13,6 +13,7 @@ from consilience import __version__, _check
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
 from consilience.show.layout import layout
+from consilience.show.panels import borrowing
 from consilience.show.panels.provenance import model_hash, rows_by_source
 from consilience.show.panels.question import Subject
 from consilience.show.panels.registry import panels
@@ -25,7 +26,7 @@ MOST_ROWS = 8
 
 HEAD, ROW, FOOT = 22.0, 19.0, 5.0  # heights: of the name, of a state with its strokes, below
 DENSITY = 62.0  # height of the density of a continuous node and its number
-LEAST_WIDTH = 190.0
+LEAST_WIDTH = 196.0
 NAME_SIZE, NAME_LENGTH = 13.0, 28
 
 
@@ -49,6 +50,7 @@ def model_facts(subject: Subject) -> dict[str, Any]:
             }
             for name, variable in net.variables.items()
         },
+        "positions": _positions(subject),
         "layout": places(net, net.dag.nodes),
         "panels": [
             {"name": one.name, "title": one.title, "ready": not lacks, "needs": lacks}
@@ -95,6 +97,13 @@ def near(net: Network, focus: str, steps: int) -> set[str]:
         } - found
         found |= edge
     return found
+
+
+def _positions(subject: Subject) -> list[str] | None:
+    """From separate sources to pooled ones, and the network as it is; if it can be fitted again."""
+    if borrowing.PANEL.missing(subject):
+        return None
+    return [*borrowing.POSITIONS, borrowing.FITTED]
 
 
 def _size(net: Network, name: str) -> tuple[float, float]:

@@ -11,6 +11,7 @@ export function browserEngine(embedded) {
   return {
     kind: "browser",
     still,
+    panels: embedded.panels,
     model: async () => model,
     beliefs: async (question) => {
       if (!still) return answered(network, question);

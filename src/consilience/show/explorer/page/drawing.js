@@ -5,7 +5,7 @@ import { shortNumber } from "./texts.js";
 const MOST_ROWS = 8;
 const HEAD = 22;
 const ROW = 19;
-const NAMES = 70; // room of the names of states
+const NAMES = 76; // room of the names of states
 const NUMBERS = 38; // room of the percentages
 const COLORS = 8; // sources that have colours of their own
 export const MANY = 80; // nodes from which on bars are drawn only where the reader looks

@@ -1,17 +1,18 @@
 // The page: a view (what is known, done, chosen), its history, and everything that changes it.
 import { browserEngine } from "./browser.js";
+import { panelControls } from "./controls.js";
 import { casesFromCsv, casesToCsv } from "./cases.js";
-import { closeNode, createDrawing, drawAnswer, drawLayout, followArcs, openNode, setOffSource } from "./drawing.js";
+import { createDrawing, drawAnswer, followArcs, openNode, setOffSource } from "./drawing.js";
 import { openEditor } from "./editor.js";
 import { byId, htmlElement, offered } from "./elements.js";
 import { createCamera } from "./moving.js";
 import { beliefsCsv, pictureText, pngOf } from "./saving.js";
 import { serverEngine } from "./server.js";
 import { drawPanel, drawTabs } from "./side.js";
+import { keepPlace, layOut, lookAround, lookAt, mostConnected, walk, walkTo } from "./sight.js";
 import { emptyView, findingWords, fragmentOf, shortNumber, viewOf } from "./texts.js";
 
 const pristine = document.documentElement.outerHTML;
-const READABLE = 0.4; // the least scale at which bars are drawn in a large graph
 const PANEL_DELAY = 300; // milliseconds that a panel waits for the next click
 
 const app = {
@@ -31,6 +32,7 @@ const app = {
   panelTimer: null,
   panelAsked: 0,
   place: null,
+  options: new Map(),
 };
 
 async function start() {
@@ -43,10 +45,10 @@ async function start() {
   app.view = view;
   app.problem = problems.join(" ");
   app.drawing = createDrawing(byId("world"), app.model);
-  app.camera = createCamera(byId("canvas"), byId("world"), () => requestAnimationFrame(lookAround));
+  app.camera = createCamera(byId("canvas"), byId("world"), () => requestAnimationFrame(() => lookAround(app)));
   describe();
   listen();
-  await layOut();
+  await layOut(app);
   await ask(null);
 }
 
@@ -110,7 +112,7 @@ function show(view, isNew = true) {
   if (isNew) history.pushState(null, "", `#${fragmentOf(view)}`);
   if (isAsked) ask(app.answer);
   else redraw();
-  if (!isLaidOut) layOut();
+  if (!isLaidOut) layOut(app);
   drawTabs(app.model, panelName(), choosePanel);
 }
 
@@ -130,7 +132,7 @@ function redo() {
 
 function asJson(view) {
   const asked = { given: view.given, do: view.do };
-  if (view.borrowing !== null) asked.options = { borrowing: view.borrowing };
+  if (view.borrowing !== null) asked.options = { position: view.borrowing };
   return asked;
 }
 
@@ -170,7 +172,7 @@ function redraw(hasBars = true) {
   }
   byId("focus").setAttribute("aria-pressed", String(app.view.focus !== null));
   byId("do").setAttribute("aria-pressed", String(app.isDoing));
-  keepPlace();
+  keepPlace(app);
   clearTimeout(app.panelTimer);
   app.panelTimer = setTimeout(askPanel, PANEL_DELAY);
 }
@@ -197,80 +199,6 @@ function probabilityWords({ all, ...bySource }) {
   const absent = Object.entries(app.answer.by_source).filter(([, beliefs]) => beliefs === null).map(([name]) => name);
   if (absent.length) words.push(`· cannot happen in ${absent.join(", ")}`);
   return words.join(" ");
-}
-
-// Places: all of the graph, or the neighborhood of one node laid out anew.
-async function layOut() {
-  const { focus } = app.view;
-  const layout = focus === null ? app.model.layout : await neighborhood(focus);
-  if (focus !== app.view.focus) return;
-  drawLayout(app.drawing, layout);
-  if (app.answer) drawAnswer(app.drawing, app.answer, app.drawing.before, app.view);
-  firstSight(layout);
-  lookAround();
-}
-
-// A large graph is first seen where it can be read.
-function firstSight(layout) {
-  app.camera.fit(layout.size);
-  const name = app.view.node ?? app.model.target ?? mostConnected();
-  const box = layout.boxes[name];
-  if (app.drawing.isSparse && box) app.camera.center(box[0] + box[2] / 2, box[1] + box[3] / 2, 0.7);
-}
-
-function mostConnected() {
-  const count = new Map();
-  for (const { tail, head } of app.drawing.arcs) {
-    if (tail === app.model.source) continue;
-    for (const name of [tail, head]) count.set(name, (count.get(name) ?? 0) + 1);
-  }
-  return [...count].reduce((best, one) => (one[1] > best[1] ? one : best), [null, 0])[0];
-}
-
-async function neighborhood(focus) {
-  if (app.engine.layout) return app.engine.layout(focus);
-  const near = new Set([focus]);
-  for (let step = 0; step < 2; step += 1) {
-    const edge = new Set(near);
-    for (const [tail, head] of app.model.layout.routes) {
-      if (tail === app.model.source) continue;
-      if (edge.has(tail)) near.add(head);
-      if (edge.has(head)) near.add(tail);
-    }
-  }
-  return cutOut(app.model.layout, near);
-}
-
-// The part of a layout with these nodes, moved to the corner.
-function cutOut({ boxes, routes }, near) {
-  const kept = Object.entries(boxes).filter(([name]) => near.has(name));
-  const left = Math.min(...kept.map(([, [x]]) => x));
-  const top = Math.min(...kept.map(([, [, y]]) => y));
-  return {
-    boxes: Object.fromEntries(kept.map(([name, [x, y, w, h]]) => [name, [x - left, y - top, w, h]])),
-    routes: routes
-      .filter(([tail, head]) => near.has(tail) && near.has(head))
-      .map(([tail, head, points]) => [tail, head, points.map(([x, y]) => [x - left, y - top])]),
-    size: [
-      Math.max(...kept.map(([, [x, , w]]) => x + w)) - left,
-      Math.max(...kept.map(([, [, y, , h]]) => y + h)) - top,
-    ],
-  };
-}
-
-// Of a large graph, bars are drawn where the reader looks.
-function lookAround() {
-  const { drawing, camera } = app;
-  if (!drawing.isSparse) return;
-  const [left, top, right, bottom] = camera.seen();
-  const isNear = camera.scale >= READABLE;
-  drawing.world.classList.toggle("far", !isNear);
-  for (const node of drawing.nodes.values()) {
-    const isSeen = node.x < right && node.x + node.width > left && node.y < bottom && node.y + node.height > top;
-    if ((isNear && isSeen) || node.name === app.view.node) openNode(drawing, node);
-    else closeNode(node);
-  }
-  keepPlace();
 }
 
 // Findings.
@@ -339,13 +267,17 @@ async function askPanel() {
   const { name, title, needs, ready } = found;
   const draw = (notes, more = {}) => drawPanel(name, title, { svg: "", table: { columns: [], rows: [] }, ...more, notes }, controls(name));
   if (!ready) return draw(needs);
+  const stored = app.engine.panels?.[name];
+  if (stored) return draw(stored.notes, stored);
   if (!app.engine.panel) return draw(["This panel is drawn by the library: consilience explore shows it."]);
-  const asked = { ...asJson(app.view), ...(app.view.node ? { node: app.view.node } : {}) };
+  const asked = asJson(app.view);
+  asked.options = { ...asked.options, ...app.options.get(name) };
+  if (app.view.node) asked.node = app.view.node;
   if (app.view.sources) asked.sources = app.view.sources;
   byId("panel").setAttribute("aria-busy", "true");
   try {
     const answer = await app.engine.panel(name, asked);
-    if (number === app.panelAsked) drawPanel(name, title, answer, controls(name));
+    if (number === app.panelAsked) drawPanel(name, title, answer, controls(name), openRow);
   } catch (problem) {
     if (number === app.panelAsked) draw([problem.message]);
   }
@@ -353,8 +285,17 @@ async function askPanel() {
   return undefined;
 }
 
-function controls() {
-  return [];
+function controls(name) {
+  const chosen = app.options.get(name) ?? {};
+  return panelControls(name, app.model, {
+    chosen,
+    choose: (more) => {
+      app.options.set(name, { ...chosen, ...more });
+      askPanel();
+    },
+    position: app.view.borrowing,
+    borrow: (position) => change({ borrowing: position }),
+  });
 }
 
 // Cases.
@@ -381,12 +322,13 @@ async function loadCases(file) {
   }
 }
 
+// A row of the table as findings; what is predicted of it is left open.
 async function openRow(number) {
   const row = Math.min(app.model.rows, Math.max(1, Math.round(Number(number)) || 1));
   byId("row").value = row;
   try {
     const { given } = await app.engine.row(row - 1);
-    change({ given, do: {} });
+    change({ given: without(given, app.model.target), do: {} });
   } catch (problem) {
     app.problem = problem.message;
     drawStatus();
@@ -400,7 +342,7 @@ function wholePicture() {
   const { drawing } = app;
   for (const node of drawing.nodes.values()) openNode(drawing, node);
   const picture = pictureText(drawing.world, drawing.layout.size);
-  lookAround();
+  lookAround(app);
   return picture;
 }
 
@@ -482,7 +424,7 @@ function act(row, event) {
 }
 
 function toggleFocus() {
-  change({ focus: app.view.focus === null ? app.view.node ?? app.place?.[0] ?? mostConnected() : null });
+  change({ focus: app.view.focus === null ? app.view.node ?? app.place?.[0] ?? mostConnected(app) : null });
 }
 
 function toggleDo() {
@@ -496,16 +438,9 @@ function findNode(text) {
   const name = names.find((one) => one === text) ?? names.find((one) => one.toLowerCase() === wanted) ??
     names.find((one) => one.toLowerCase().includes(wanted));
   if (wanted === "" || name === undefined) return;
-  lookAt(name);
+  lookAt(app, name);
   chooseNode(name);
-  walkTo(app.drawing.nodes.get(name), 0);
-}
-
-function lookAt(name) {
-  const node = app.drawing.nodes.get(name);
-  if (!node) return;
-  app.camera.center(node.x + node.width / 2, node.y + node.height / 2, Math.max(app.camera.scale, 0.7));
-  openNode(app.drawing, node);
+  walkTo(app, app.drawing.nodes.get(name), 0);
 }
 
 const THEMES = ["light dark", "light", "dark"];
@@ -542,49 +477,11 @@ function onKey(event) {
     if (row) clearNode(row.getAttribute("data-node"));
   } else if (event.key.startsWith("Arrow") && (row || event.target === document.body || event.target.closest?.("svg"))) {
     event.preventDefault();
-    walk(event.key);
+    walk(app, event.key);
   } else if (ACTS[event.key] && !event.altKey) {
     event.preventDefault();
     ACTS[event.key]();
   }
-}
-
-// Arrows up and down go through the states and on to the next node, left and right through nodes.
-function walk(key) {
-  const order = [...app.drawing.nodes.values()];
-  const [name, state] = app.place ?? [null, null];
-  const at = order.findIndex((node) => node.name === name);
-  if (at < 0) return walkTo(order[0], 0);
-  const rows = rowsOf(order[at]);
-  const k = rows.findIndex((row) => row.getAttribute("data-state") === state);
-  const step = key === "ArrowDown" || key === "ArrowRight" ? 1 : -1;
-  const isInside = (key === "ArrowDown" || key === "ArrowUp") && rows[k + step];
-  if (isInside) return walkTo(order[at], k + step);
-  const next = order[(at + step + order.length) % order.length];
-  return walkTo(next, key === "ArrowUp" ? -1 : 0);
-}
-
-function walkTo(node, k) {
-  if (!node) return;
-  openNode(app.drawing, node);
-  const [left, top, right, bottom] = app.camera.seen();
-  if (node.x < left || node.y < top || node.x + node.width > right || node.y + node.height > bottom) lookAt(node.name);
-  const row = rowsOf(node).at(k);
-  app.place = [node.name, row?.getAttribute("data-state") ?? null];
-  keepPlace();
-  row?.focus({ preventScroll: true });
-}
-
-const rowsOf = (node) => [...(node.rows?.querySelectorAll("[role=button], input") ?? [])];
-
-// One row of the graph can be reached by the tabulator: that of the last place, or the first.
-function keepPlace() {
-  const world = app.drawing.world;
-  const [name, state] = app.place ?? [null, null];
-  for (const row of world.querySelectorAll("[role=button][tabindex='0']")) row.setAttribute("tabindex", "-1");
-  const node = app.drawing.nodes.get(name);
-  const kept = (node && rowsOf(node).find((row) => row.getAttribute("data-state") === state)) ?? world.querySelector("[role=button]");
-  if (kept?.getAttribute("role") === "button") kept.setAttribute("tabindex", "0");
 }
 
 start().catch((problem) => {

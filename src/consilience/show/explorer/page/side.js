@@ -2,6 +2,8 @@
 import { byId, htmlElement, offered } from "./elements.js";
 import { csvOf } from "./cases.js";
 
+const FIRST_NOTES = 3; // stand above the picture
+
 export function drawTabs(model, chosen, choose) {
   const tabs = model.panels.map(({ name, title, ready }) => {
     const isChosen = name === chosen;
@@ -34,12 +36,15 @@ function walkTabs(event, tab) {
   byId(tab[next]?.id)?.focus();
 }
 
-export function drawPanel(name, title, answer, more = []) {
+// `openRow` gets the number of a row of the table whose cell is clicked.
+export function drawPanel(name, title, answer, more, openRow = null) {
   const panel = htmlElement("div", { "data-test": "panel", "data-panel": name });
   panel.append(htmlElement("h2", { text: title }), ...more);
-  for (const note of answer.notes) panel.append(htmlElement("p", { class: "note", dir: "auto", text: note }));
+  const notes = answer.notes.map((text) => htmlElement("p", { class: "note", dir: "auto", text }));
+  panel.append(...notes.slice(0, FIRST_NOTES));
   if (answer.svg) panel.append(htmlElement("div", { class: "picture" }, [pictureOf(answer.svg)]));
-  if (answer.table.columns.length) panel.append(...savingButtons(name, answer), tableOf(answer.table));
+  panel.append(...notes.slice(FIRST_NOTES));
+  if (answer.table.columns.length) panel.append(...savingButtons(name, answer), tableOf(answer.table, openRow));
   byId("panel").replaceChildren(panel);
 }
 
@@ -65,11 +70,13 @@ function savingButtons(name, answer) {
   return [htmlElement("p", { class: "buttons" }, answer.svg ? [csv, svg] : [csv])];
 }
 
-function tableOf({ columns, rows }) {
+function tableOf({ columns, rows }, openRow) {
   const head = htmlElement("tr", {}, columns.map((text) => htmlElement("th", { scope: "col", dir: "auto", text })));
   const lines = rows.map((row) => {
     const cells = row.map((value) => {
       const isNumber = typeof value === "number";
+      const row = openRow && /^row (\d+)(?: \(.*\))?$/s.exec(value);
+      if (row) return htmlElement("td", {}, [rowButton(row, openRow)]);
       return htmlElement("td", { class: isNumber ? "numeric" : "", dir: "auto", text: cellText(value) });
     });
     return htmlElement("tr", {}, cells);
@@ -77,6 +84,12 @@ function tableOf({ columns, rows }) {
   return htmlElement("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "Table" }, [
     htmlElement("table", {}, [htmlElement("thead", {}, [head]), htmlElement("tbody", {}, lines)]),
   ]);
+}
+
+function rowButton([text, number], openRow) {
+  const button = htmlElement("button", { type: "button", "data-test": "open-row", text, title: "Open this row as a case" });
+  button.addEventListener("click", () => openRow(number));
+  return button;
 }
 
 function cellText(value) {
