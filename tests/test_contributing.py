@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NAMESPACES = {"estimators", "gaps", "independence", "scores", "searches"}
+NAMESPACES = {"engines", "estimators", "gaps", "independence", "scores", "searches"}
 """Lists of names beside the rooms."""
 
 

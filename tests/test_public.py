@@ -11,8 +11,8 @@ import consilience as cs
 
 NOUNS = """Variable Schema Table DAG CPDAG Network Factor Mixture MixedBelief Categorical
 LinearGaussian Logistic Family Counts Moments Likelihood Soft Event ConsilienceError"""
-VERBS = """average read discretize count moments naive_bayes tan learn search score node_scores
-compare_graphs shd confusion partial_correlations fit em draws intervals impute latent_classes
+VERBS = """average read scan store discretize count moments naive_bayes tan learn search score
+node_scores compare_graphs shd confusion partial_correlations fit em draws intervals impute latent_classes
 hidden_states influence fuse evaluate cross_evaluate entropy kl_divergence log_probability
 most_probable expected_counts load save plot svg random_dag random_network conflict explain
 information_value sensitivity differences"""
@@ -20,7 +20,8 @@ CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact PC MLE Dirichle
 HDC PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""
 NAMESPACES = (
-    *("averaging", "causal", "classify", "data", "dynamic", "estimators", "files", "fusion"),
+    *("averaging", "causal", "classify", "data", "dynamic", "engines"),
+    *("estimators", "files", "fusion"),
     *("gaps", "independence", "inference", "latent"),
     *("scores", "searches", "simulate"),
 )

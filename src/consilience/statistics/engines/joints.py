@@ -116,7 +116,11 @@ class Joints:
             return None
         if self._neighbors is None:
             self._neighbors = Neighbors(
-                self._n_rows, bitmaps.n_states, self._joint, self._by_bundles, self._most_cells
+                self._n_rows,
+                bitmaps.n_states,
+                self._joint,
+                self._by_bundles,
+                most_cells=self._most_cells,
             )
         return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more)
 

@@ -75,6 +75,7 @@ class Neighbors:
         n_states: Integers,
         count_joint: Callable[[Integers], Codes],
         count: Callable[[Integers, Integers, Codes, Integers], Codes],
+        *,
         most_cells: int,
     ) -> None:
         self._most_cells = most_cells

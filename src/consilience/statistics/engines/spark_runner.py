@@ -24,9 +24,9 @@ from consilience.statistics.engines.ledger import Returned
 from consilience.statistics.engines.runners import MOST_DEATHS, check_sendable
 from consilience.statistics.engines.tasks import Task
 
-_FAILURE = re.compile(r"\w+(Error|Exception): ")
-
 __all__ = ["Spark", "spark_partitions"]
+
+_FAILURE = re.compile(r"\w+(Error|Exception): ")
 
 
 @dataclass(frozen=True, slots=True)

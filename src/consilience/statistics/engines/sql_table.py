@@ -141,15 +141,11 @@ class SqlTable:
     @property
     def table(self) -> NoReturn:
         """Refused: the rows stay in the database."""
-        raise InputError(
-            "this needs rows, and cs.engines.sql moves none. Use cs.scan(relation), which streams "
-            "them, or cs.read(relation).",
-            parameter="rows",
-        )
+        _refuse_rows()
 
     def to_table(self) -> NoReturn:
         """Refused: the rows stay in the database."""
-        self.table  # noqa: B018 - which says what to do
+        _refuse_rows()
 
     def gather(self, request: Request[Answer]) -> Answer:
         """The answer for all rows."""
@@ -183,7 +179,7 @@ class SqlTable:
 
     def moments(self, request: Any) -> NoReturn:
         """Refused: moments need rows."""
-        self.table  # noqa: B018 - which says what to do
+        _refuse_rows()
 
     def __repr__(self) -> str:
         sources = f", {len(self.sources)} sources" if self.sources else ""
@@ -360,6 +356,14 @@ class _Database:
         cursor = self._connection.cursor()
         cursor.execute(text)
         return cursor
+
+
+def _refuse_rows() -> NoReturn:
+    raise InputError(
+        "this needs rows, and cs.engines.sql moves none. Use cs.scan(relation), which streams "
+        "them, or cs.read(relation).",
+        parameter="rows",
+    )
 
 
 def _chunks(sets: list[list[str]]) -> Iterator[list[list[str]]]:
