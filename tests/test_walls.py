@@ -74,6 +74,7 @@ SEEN = (
     "network/mixture.py",
     "network/network.py",
     "network/record.py",
+    "sites/study_record.py",
     "statistics/counts.py",
     "statistics/engines/scans.py",
     "statistics/moments.py",
@@ -140,6 +141,7 @@ ONLY_IN = {
     "matplotlib": {"show"},
     "sklearn": {"classify"},
     "click": {"cli"},
+    "cryptography": {"sites"},
 }
 
 

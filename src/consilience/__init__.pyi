@@ -17,6 +17,7 @@ from consilience import (
     scores as scores,
     searches as searches,
     simulate as simulate,
+    sites as sites,
 )
 from consilience.answers.answer_intervals import (
     intervals as intervals,

@@ -10,11 +10,14 @@
     │   ├── ModelError                     a network or a local distribution
     │   │   └── TooDearError               an exact answer would take too long; a bound would not
     │   ├── ImpossibleEvidenceError        what is given has probability zero
+    │   ├── RefusalError                   a site's policy or ledger refuses what is asked of it
     │   └── FormatError                    the text of a file
     ├── UnknownNameError (KeyError)        a name that nothing has
     ├── MissingFileError (FileNotFoundError)  a file to be read, or the folder of one to be written
     ├── WriteError (OSError)               a file cannot be written; the old one is as it was
+    ├── SiteError (ConnectionError)        a site is lost, late, or its reply cannot be used
     ├── MemoryLimitError (MemoryError)     refused before anything was allocated
+    │   └── WithheldError                  statistics that a site does not give
     ├── WorkerError (RuntimeError)         workers of an engine died, or lost a part of the rows
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
@@ -39,8 +42,11 @@ __all__ = [
     "MissingFileError",
     "ModelError",
     "PrecisionError",
+    "RefusalError",
+    "SiteError",
     "TooDearError",
     "UnknownNameError",
+    "WithheldError",
     "WorkerError",
     "WriteError",
 ]
@@ -89,6 +95,10 @@ class ImpossibleEvidenceError(InputError):
     """What is given has probability zero under the network."""
 
 
+class RefusalError(InputError):
+    """A site's policy or ledger refuses what is asked of it."""
+
+
 class FormatError(InputError):
     """The text of a file does not follow its format."""
 
@@ -115,6 +125,14 @@ class MemoryLimitError(ConsilienceError, MemoryError):
 
 class WorkerError(ConsilienceError, RuntimeError):
     """Workers of an engine died, or lost a part of the rows."""
+
+
+class WithheldError(MemoryLimitError):
+    """Statistics that a site does not give; a search goes on without them and says so."""
+
+
+class SiteError(ConsilienceError, ConnectionError):
+    """A site is lost or late, or its reply cannot be used; nothing of the round was taken in."""
 
 
 class MissingExtraError(ConsilienceError, ImportError):

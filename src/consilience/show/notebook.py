@@ -71,6 +71,7 @@ from consilience.show import (
     notebook_causal as causal,
     notebook_dynamic as in_time,
     notebook_records as records,
+    notebook_sites as sites,
 )
 from consilience.show.belief import density_curve
 from consilience.show.clusters import clusters_html
@@ -90,6 +91,7 @@ from consilience.show.html import (
 from consilience.show.notebook_answers import tabled
 from consilience.show.notebook_graphs import compared, counted, drawn_graph, drawn_influence, fused
 from consilience.show.text import family_text, in_words, layout_of, probability_text
+from consilience.sites.study_record import StudyRecord
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.scans import Scan
 from consilience.statistics.moments import Moments
@@ -351,5 +353,6 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Path: in_time.path,
     OrderChoice: in_time.orders,
     VAR: in_time.matrices,
+    StudyRecord: sites.study,
 }
 """What a notebook shows of each kind of thing."""
