@@ -23,7 +23,7 @@ NAMESPACES = (
     *("averaging", "causal", "classify", "data", "dynamic", "engines"),
     *("estimators", "files", "fusion"),
     *("gaps", "independence", "inference", "latent"),
-    *("scores", "searches", "simulate"),
+    *("scores", "searches", "simulate", "sites"),
 )
 ELSEWHERE = {("inference", "Exact")}
 """The way to answer; the flat name is the search."""

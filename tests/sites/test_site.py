@@ -8,8 +8,8 @@ from study_rows import asked, rows
 
 import consilience as cs
 from consilience.errors import DataError, FormatError, InputError, WriteError
-from consilience.sites.agreement import Agreement
 from consilience.sites.message import Request
+from consilience.sites.study_agreement import Agreement
 from consilience.statistics.engines.memory import Memory
 
 TABLE = rows(200)

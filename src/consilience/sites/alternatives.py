@@ -37,10 +37,10 @@ from consilience.errors import RefusalError
 
 __all__ = ["Alternatives"]
 
-MOST_CANDIDATES = 256
+MOST_CANDIDATES = 128
 """Rows that are looked through for one change."""
 
-MOST_TRIES = 8
+MOST_TRIES = 3
 
 MOST_BEGUN = 1000
 """Rows that have an alternative before anything is shown."""

@@ -41,7 +41,7 @@ def estimated(low: Integers, high: Integers, n_rows: Integers) -> Floats:
     --------
     >>> low, high = np.array([[1, 7], [0, 7]]), np.array([[4, 7], [0, 7]])
     >>> estimated(low, high, np.array([50, 50])).round(2).tolist()
-    [[1.33, 7.0], [0.0, 7.0]]
+    [[1.38, 7.0], [0.0, 7.0]]
     """
     found = (low + high) / 2.0
     open_cells = np.flatnonzero((low < high).any(axis=0))

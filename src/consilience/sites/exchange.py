@@ -166,7 +166,7 @@ class Exchange:
             site=name,
         )
 
-    def array(self, place: int, reply: Reply, name: str, dtype: str, size: int) -> Any:
+    def array(self, place: int, reply: Reply, name: str, *, dtype: str, size: int) -> Any:
         """An array of a reply, refused if it is not what was asked for."""
         found = reply.arrays.get(name)
         if found is None or found.dtype.str != dtype or found.shape != (size,):

@@ -19,7 +19,6 @@ from consilience.data.variable import Schema, Variable
 from consilience.errors import ConsilienceError, DataError, InputError, RefusalError, SiteError
 from consilience.files.objects import Content
 from consilience.fusion.united_tables import united_variables
-from consilience.sites.agreement import Agreement
 from consilience.sites.exchange import Exchange, InProcess, Way
 from consilience.sites.folders import Folder
 from consilience.sites.gathered import Gathered
@@ -27,6 +26,7 @@ from consilience.sites.https import Https
 from consilience.sites.message import MOST_HEADER, Reply, Request, variables_from
 from consilience.sites.scouting import scout_of
 from consilience.sites.site import Site
+from consilience.sites.study_agreement import Agreement
 from consilience.sites.study_limits import SiteLimits, limits_of
 from consilience.sites.study_record import StudyRecord
 from consilience.statistics.request import Answer, Request as Statistic
@@ -161,7 +161,7 @@ def federation(
     _check.positive("federation", seconds=seconds)
     exchange = Exchange(ways, seconds)
     replies = exchange.ask(Request("schema", study), MOST_HEADER // 8)
-    told = [_told(exchange, place, reply) for place, reply in enumerate(replies)]
+    told = [_about_itself(exchange, place, reply) for place, reply in enumerate(replies)]
     names = _names(told)
     exchange.names = list(names)
     limits = [limits_of(one) for one in told]
@@ -217,7 +217,7 @@ def _way(site: Any, place: int, secret: str | os.PathLike[str] | None) -> Way:
     )
 
 
-def _told(exchange: Exchange, place: int, reply: Reply) -> Content:
+def _about_itself(exchange: Exchange, place: int, reply: Reply) -> Content:
     """What a site tells about itself."""
     return Content.of(dict(reply.content), f"site {exchange.names[place]!r}", "the reply")
 
@@ -277,6 +277,6 @@ def _variables(
 
 def _last_round(exchange: Exchange, place: int, reply: Reply) -> int:
     try:
-        return int(_told(exchange, place, reply).take("last_round", int))
+        return int(_about_itself(exchange, place, reply).take("last_round", int))
     except ConsilienceError as problem:
         raise exchange.fault(place, problem) from problem

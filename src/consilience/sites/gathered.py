@@ -18,11 +18,11 @@ from consilience import _check, _freeze
 from consilience._typing import Integers
 from consilience.data.variable import Schema
 from consilience.errors import InputError, RefusalError, WithheldError
-from consilience.sites.agreement import Agreement
 from consilience.sites.censored import estimated, in_fixed_point
 from consilience.sites.exchange import Exchange
 from consilience.sites.masks import sum_of
 from consilience.sites.message import Reply, Request
+from consilience.sites.study_agreement import Agreement
 from consilience.sites.study_limits import SiteLimits, common_limits
 from consilience.sites.study_record import StudyRecord
 from consilience.statistics.counts import FIXED_POINT, Counts, check_table_size, source_axis
@@ -213,7 +213,7 @@ class Gathered:
             return
         dtype = "<u8" if self.agreement.mode == "secure" else "<i8"
         arrays = [
-            self.exchange.array(place, reply, "counts", dtype, sum(sizes))
+            self.exchange.array(place, reply, "counts", dtype=dtype, size=sum(sizes))
             for place, reply in enumerate(replies)
         ]
         flat = sum_of(arrays)[None] if dtype == "<u8" else np.stack(arrays)
@@ -251,8 +251,8 @@ class Gathered:
         """The ranges of one site for the families that all sites have shown."""
         shown = [i for i in range(len(sizes)) if i not in reply.withheld]
         n_cells = sum(sizes[i] for i in shown)
-        low = self.exchange.array(place, reply, "low", "<i8", n_cells)
-        high = self.exchange.array(place, reply, "high", "<i8", n_cells)
+        low = self.exchange.array(place, reply, "low", dtype="<i8", size=n_cells)
+        high = self.exchange.array(place, reply, "high", dtype="<i8", size=n_cells)
         if (low < 0).any() or (low > high).any() or (low > self.n_rows[place]).any():
             raise self.exchange.fault(place, "ranges that no counts have")
         is_kept = np.repeat([i not in lost for i in shown], [sizes[i] for i in shown])

@@ -246,12 +246,12 @@ def _protocol() -> type:
     class Protocol(base):  # type: ignore[misc]
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self.app: Any = _told(self.app, transport.get_extra_info("peercert"))
+            self.app: Any = _with_certificate(self.app, transport.get_extra_info("peercert"))
 
     return Protocol
 
 
-def _told(app: Callable[..., Any], certificate: Any) -> Callable[..., Any]:
+def _with_certificate(app: Callable[..., Any], certificate: Any) -> Callable[..., Any]:
     async def told(scope: Any, receive: Any, send: Any) -> None:
         await app({**scope, "peer_certificate": certificate}, receive, send)
 

@@ -24,13 +24,13 @@ from consilience.errors import (
     UnknownNameError,
     WriteError,
 )
-from consilience.sites.agreement import Agreement
 from consilience.sites.alternatives import Alternatives
 from consilience.sites.ledger import Ledger
 from consilience.sites.masks import SiteKey
 from consilience.sites.message import Reply, Request, digest, variables_to
 from consilience.sites.policies import Policy
 from consilience.sites.site_answers import ANSWERS, Given, fingerprint, gaps_of, size_of
+from consilience.sites.study_agreement import Agreement
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine

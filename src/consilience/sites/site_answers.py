@@ -23,11 +23,11 @@ from consilience.discovery import learn
 from consilience.errors import RefusalError
 from consilience.files.objects import Content
 from consilience.fusion.united_tables import complete_rows
-from consilience.sites.agreement import Agreement
 from consilience.sites.alternatives import Alternatives
 from consilience.sites.masks import SiteKey
 from consilience.sites.message import Array, Request
 from consilience.sites.policies import Policy
+from consilience.sites.study_agreement import Agreement
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
