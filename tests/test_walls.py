@@ -74,6 +74,7 @@ SEEN = (
     "network/mixture.py",
     "network/network.py",
     "network/record.py",
+    "sites/confusion.py",
     "sites/study_record.py",
     "statistics/counts.py",
     "statistics/engines/scans.py",

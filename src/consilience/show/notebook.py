@@ -91,6 +91,7 @@ from consilience.show.html import (
 from consilience.show.notebook_answers import tabled
 from consilience.show.notebook_graphs import compared, counted, drawn_graph, drawn_influence, fused
 from consilience.show.text import family_text, in_words, layout_of, probability_text
+from consilience.sites.confusion import SiteMeasures
 from consilience.sites.study_record import StudyRecord
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.scans import Scan
@@ -354,5 +355,6 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     OrderChoice: in_time.orders,
     VAR: in_time.matrices,
     StudyRecord: sites.study,
+    SiteMeasures: sites.measured,
 }
 """What a notebook shows of each kind of thing."""

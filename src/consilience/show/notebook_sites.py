@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from consilience.show.html import N_LINES, grid, heading, notes, number
+from consilience.show.html import grid, heading, notes, number
 from consilience.show.notebook_graphs import counted
+from consilience.sites.confusion import SiteMeasures
 from consilience.sites.study_record import StudyRecord
 
-__all__ = ["study"]
+__all__ = ["measured", "study"]
 
 
 def study(record: StudyRecord) -> str:
@@ -31,9 +32,27 @@ def study(record: StudyRecord) -> str:
     withheld = [(", ".join(names), why) for names, why in record.withheld.items()]
     parts = [
         heading(record.study, about),
-        grid(("site", "rows", "policy"), sites, n=N_LINES),
-        grid(("round", "kind", "families", "bytes", "seconds"), rounds, n=N_LINES),
-        grid(("withheld", "why"), withheld, n=N_LINES) if withheld else "",
+        grid(("site", "rows", "policy"), sites),
+        grid(("round", "kind", "families", "bytes", "seconds"), rounds),
+        grid(("withheld", "why"), withheld) if withheld else "",
         notes((*record.refusals, *record.notes)),
     ]
     return "".join(parts)
+
+
+def measured(found: SiteMeasures) -> str:
+    """Accuracy and rates of each site and group."""
+    rates, accuracy = found.rates, found.accuracy
+    lines = [
+        (
+            site,
+            group,
+            number(f"{found.confusion[s, g].sum():,}"),
+            number(f"{accuracy[s, g]:.3f}"),
+            *(number(f"{rate:.3f}") for rate in rates[s, g]),
+        )
+        for s, site in enumerate(found.sites)
+        for g, group in enumerate(found.groups)
+    ]
+    head = ("site", "group", "rows", "accuracy", *(f"predicted {state}" for state in found.states))
+    return heading(found.target, "predicted at the sites") + grid(head, lines) + notes(found.notes)

@@ -1,7 +1,17 @@
 """The public names of the namespace and their homes; :mod:`consilience._lazy` reads them."""
 
+from consilience.sites.adaptation import (
+    NodePrior as NodePrior,
+    SharedPrior as SharedPrior,
+    adapt as adapt,
+    shared_prior as shared_prior,
+)
 from consilience.sites.certificates import (
     certify as certify,
+)
+from consilience.sites.confusion import (
+    SiteMeasures as SiteMeasures,
+    measures as measures,
 )
 from consilience.sites.federated import (
     Federation as Federation,

@@ -72,6 +72,10 @@ class Federation:
         withheld = f"{n_withheld} families were withheld by sites and left out."
         return (*_ABOUT[self.mode], *([withheld] if n_withheld else []))
 
+    def notes_on(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What a reader of a search or a fit over these variables should know."""
+        return self.notes
+
     def gather(self, request: Statistic[Answer]) -> Answer:
         """The answer for all rows of all sites."""
         return self._gathered.answer(request, self._schema)
@@ -79,6 +83,10 @@ class Federation:
     def ask(self, kind: str, content: Mapping[str, Any], n_cells: int = 0) -> list[Reply]:
         """The replies of all sites to a question of one kind, in their order."""
         return self._gathered.ask(kind, content=content, n_cells=n_cells)
+
+    def array(self, place: int, reply: Reply, name: str, *, dtype: str, size: int) -> Any:
+        """An array of a reply, refused if it is not what was asked for."""
+        return self._gathered.exchange.array(place, reply, name, dtype=dtype, size=size)
 
     def fault(self, place: int, problem: str) -> SiteError:
         """The error for a reply whose content cannot be used."""

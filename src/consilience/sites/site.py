@@ -274,6 +274,7 @@ class Site:
                 agreement,
                 self._key,
                 self._alternatives,
+                self.name,
             )
         given = self._agreed[request.study]
         if request.site_set != given.agreement.site_set:
@@ -294,6 +295,8 @@ class Site:
             raise RefusalError(
                 f"round {request.round} was another request. A round is asked once.", code="round"
             )
+        if request.kind not in ANSWERS:
+            raise RefusalError(f"this site cannot give {request.kind}.", code="kind")
         work = ANSWERS[request.kind]
         work.check(request, given)
         entry: dict[str, Any] = {

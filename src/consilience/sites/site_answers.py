@@ -24,6 +24,7 @@ from consilience.errors import RefusalError
 from consilience.files.objects import Content
 from consilience.fusion.united_tables import complete_rows
 from consilience.sites.alternatives import Alternatives
+from consilience.sites.confusion import check_confusion, confusion_answer
 from consilience.sites.masks import SiteKey
 from consilience.sites.message import Array, Request
 from consilience.sites.policies import Policy
@@ -57,6 +58,8 @@ class Given:
         The site's key.
     alternatives
         The audit of all that was shown in mode ``intervals``.
+    name
+        What the site is called.
     """
 
     engine: Engine
@@ -66,6 +69,7 @@ class Given:
     agreement: Agreement
     key: SiteKey
     alternatives: Callable[[], Alternatives]
+    name: str | None = None
 
     @cached_property
     def shared(self) -> list[tuple[str, bytes]]:
@@ -295,5 +299,6 @@ ANSWERS: Mapping[str, Work] = {
     "counts": Work(_check_counts, _families, _counts, gives_counts=True),
     "moments": Work(_check_moments, _no_families, _moments),
     "graph": Work(_check_graph, _no_families, _graph),
+    "confusion counts": Work(check_confusion, _no_families, confusion_answer),
 }
 """How each kind of statistics is answered."""
