@@ -22,7 +22,7 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
 from consilience.statistics.gather import columns_of_source, engine_of, notes_on
-from consilience.statistics.request import Engine
+from consilience.statistics.request import DearEngine, Engine
 from consilience.structure.columns import rows_used
 from consilience.structure.family_scores import family_scores
 from consilience.structure.scores.score import Score, check_score
@@ -34,6 +34,7 @@ from consilience.structure.searches.constraints import (
 )
 from consilience.structure.searches.default_search import default_search
 from consilience.structure.searches.hill_climb import HillClimb
+from consilience.structure.searches.plays import Passes, found_by
 from consilience.structure.searches.rows_task import Look, look_at, task_on
 from consilience.structure.searches.task import Clock, Progress, Search, SearchResult, Task
 from consilience.structure.source_ways import default_score, note_on_sources, ways_of
@@ -210,7 +211,7 @@ class _Question:
     def found(self, task: Task) -> SearchResult:
         """The record of the search that was asked for, or of the default one."""
         search = self.search or default_search(task, is_patient=self.is_patient)
-        return replace(search.search(task), searched_by=repr(search))
+        return replace(found_by(search, task), searched_by=repr(search))
 
     def look(self, rows: Engine) -> Look:
         """The rows with the statistics of each variable alone."""
@@ -267,6 +268,8 @@ def _search(
         memory_limit,
         logistic,
     )
+    if isinstance(engine, DearEngine):
+        engine = Passes(engine)
     look = question.look(engine)
     missing = columns_with_gaps(look.counts, look.strata)
     if not missing:
@@ -276,7 +279,8 @@ def _search(
         by_tests = getattr(search, "by_tests", False)
         method = method_for(engine, missing, score, gaps, logistic=logistic, by_tests=by_tests)
         found = _despite_gaps(question, look, method)
-    return replace(found, notes=(*found.notes, *notes_on(engine, names)))
+    n_passes = engine.n_passes if isinstance(engine, Passes) else 0
+    return replace(found, notes=(*found.notes, *notes_on(engine, names)), passes=n_passes)
 
 
 def _over_all_rows(question: _Question, look: Look, score: Score) -> SearchResult:

@@ -32,7 +32,6 @@ from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.evidence_in_time import evidence_of
 from consilience.dynamic.first_choices import Initial, Stationary, check_initial
 from consilience.dynamic.fit_plan import FitPlan, plan_of
-from consilience.dynamic.flat_prior import flat_posterior
 from consilience.dynamic.given_start import check_start, like
 from consilience.dynamic.hidden_units import Scales, in_units, units_of
 from consilience.dynamic.label_order import canonical_labels

@@ -33,6 +33,7 @@ def scores_by_set(task: Task, scores: LocalScores, *, prune: bool = True) -> Ite
     if is_cheaper(task, rules):
         yield from _at_once(task, scores, rules, pruning)
         return
+    scores.prepare_sets([(child, rule.candidates) for child, rule in enumerate(rules)])
     for child, rule in enumerate(rules):
         found, _ = grown(task, scores, child, rule, pruning=pruning, tie=0.0)
         values = np.full(1 << p - 1, -np.inf)
@@ -46,6 +47,7 @@ def useful_sets(task: Task, scores: LocalScores, tie: float) -> list[ParentSets]
     rules = [Rule.of(task, scores, child) for child in range(p)]
     pruning = pruning_of(task, scores)
     if not is_cheaper(task, rules):
+        scores.prepare_sets([(child, rule.candidates) for child, rule in enumerate(rules)])
         return [
             grown(task, scores, child, rule, pruning=pruning, tie=tie)[1]
             for child, rule in enumerate(rules)

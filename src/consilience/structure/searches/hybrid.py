@@ -24,6 +24,7 @@ from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.interruption import Story, told
 from consilience.structure.searches.max_min import MMPC
 from consilience.structure.searches.parent_sets import required_sets
+from consilience.structure.searches.plays import found_by
 from consilience.structure.searches.skeletons import Asker, Skeleton
 from consilience.structure.searches.task import Search, SearchResult, Task
 
@@ -87,7 +88,7 @@ class Hybrid:
         )
         if not found:
             return replace(cut_short, tests=ConstraintRecord(asker.test, asker.n_tests))
-        result = self.best.search(replace(task, constraints=_restricted(task, found[0])))
+        result = found_by(self.best, replace(task, constraints=_restricted(task, found[0])))
         return replace(result, tests=record_of(asker, found[0]))
 
 

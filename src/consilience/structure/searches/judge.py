@@ -14,13 +14,15 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats, Integers
 from consilience.errors import ConsilienceError, MemoryLimitError
+from consilience.statistics.counts import Counts
 from consilience.statistics.family import Family
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
+from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 from consilience.structure.scores.score import Score
 from consilience.structure.searches.class_masks import bits
 
-__all__ = ["Around", "Grounds", "Judge", "Key", "SetScores", "in_parts", "mask_of"]
+__all__ = ["Ahead", "Around", "Grounds", "Judge", "Key", "SetScores", "in_parts", "mask_of"]
 
 Key: TypeAlias = tuple[int, int]
 """A family: its child and its parents."""
@@ -79,6 +81,29 @@ class Judge(Protocol):
         ...
 
 
+class Ahead(Protocol):
+    """Scores of families of discrete variables that need not be exact yet (``look_ahead.py``).
+
+    Scores raise a ``MemoryLimitError`` where the counts would exceed the limit.
+    """
+
+    def around(self, families: Sequence[Around]) -> Floats:
+        """Scores of families, without each parent and with each candidate, one after the other."""
+        ...
+
+    def several(self, keys: Sequence[Key]) -> Floats:
+        """Scores of some families."""
+        ...
+
+    def table(self, family: Family) -> Counts:
+        """The exact counts of one large family, for the scores of very many sets."""
+        ...
+
+    def prepare_tables(self, families: Sequence[Family]) -> None:
+        """Ask for several such tables together, unless they are too large together."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Grounds:
     """What families are judged by.
@@ -93,6 +118,8 @@ class Grounds:
         The variables.
     memory_limit
         Bytes of the statistics of one request.
+    ahead
+        Scores of tables while a search is played with guesses; None if the rows are asked.
     """
 
     engine: Engine
@@ -100,6 +127,7 @@ class Grounds:
     score: Score
     names: tuple[str, ...]
     memory_limit: float
+    ahead: Ahead | None = None
 
     @property
     def continuous(self) -> int:
@@ -114,6 +142,20 @@ class Grounds:
     def family(self, child: int, parents: int) -> Family:
         """A family by name."""
         return Family(self.names[child], self.names_of(parents))
+
+    def toggles(self, families: Sequence[Around]) -> ToggleRequests:
+        """The request for families, without each parent and with each candidate."""
+        how = self.score.by_source, self.memory_limit
+        return ToggleRequests(
+            tuple(
+                [
+                    ToggleRequest(
+                        self.family(child, parents), tuple([self.names[i] for i in more]), *how
+                    )
+                    for child, parents, more in families
+                ]
+            )
+        )
 
     def key(self, family: Family) -> Key:
         """A family by number."""

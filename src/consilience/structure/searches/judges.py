@@ -24,8 +24,8 @@ class Judges:
     """
 
     def __init__(self, grounds: Grounds, possible: Sequence[int]) -> None:
-        tables, regressions = TableJudge(grounds), RegressionJudge(grounds)
-        logistic = LogisticJudge(grounds, tables)
+        self.tables = tables = TableJudge(grounds)
+        regressions, logistic = RegressionJudge(grounds), LogisticJudge(grounds, tables)
         self.every: tuple[Judge, ...] = tables, regressions, logistic
         continuous = grounds.continuous
         self.of: list[Judge] = [

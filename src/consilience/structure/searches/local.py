@@ -16,7 +16,7 @@ from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
 from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.constraints import Constraints
-from consilience.structure.searches.judge import Grounds, Key, SetScores, mask_of
+from consilience.structure.searches.judge import Ahead, Grounds, Key, SetScores, mask_of
 from consilience.structure.searches.judges import Judges
 
 __all__ = ["LocalScores"]
@@ -43,6 +43,7 @@ class LocalScores:
         max_parents: int | None,
         memory_limit: float,
         strata: Strata | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         self.names = constraints.names
         self.schema = engine.schema
@@ -54,7 +55,7 @@ class LocalScores:
         self._narrow: set[Key] | None = None
         continuous = [v.name for v in variables if v.is_continuous]
         strata = strata or Strata(engine, continuous, memory_limit=memory_limit)
-        self._grounds = Grounds(engine, strata, score, self.names, memory_limit)
+        self._grounds = Grounds(engine, strata, score, self.names, memory_limit, ahead)
         possible = (constraints.allowed | constraints.required).T
         self._judges = Judges(self._grounds, [mask_of(np.flatnonzero(one)) for one in possible])
         self._n_more = 0
@@ -145,6 +146,11 @@ class LocalScores:
         are not kept.
         """
         return self._judges.of[child].scored_sets(child, candidates)
+
+    def prepare_sets(self, wanted: Sequence[tuple[int, Sequence[int]]]) -> None:
+        """Ask together for what :meth:`scored_sets` needs for several children, if that helps."""
+        tables = self._judges.tables
+        tables.prepare_sets([one for one in wanted if self._judges.of[one[0]] is tables])
 
     @property
     def n_scored(self) -> int:

@@ -103,17 +103,18 @@ class OrderSearch:
         self, task: Task, scores: LocalScores, required: Sequence[int], tie: float
     ) -> list[ParentSets]:
         pruning = pruning_of(task, scores)
-        families = []
+        rules = []
         for child, mask in enumerate(required):
             gains = scores.toggled(child, mask)
             others = [i for i in range(len(required)) if i != child and not mask >> i & 1]
             most = min(self.candidates, MOST_CANDIDATES - mask.bit_count())
             among = sorted(others, key=lambda i: -gains[i])[:most]
-            rule = Rule.of(task, scores, child, among)
-            families.append(
-                grown(task, scores, child, rule, pruning=pruning, tie=tie)[1].best_first()
-            )
-        return families
+            rules.append(Rule.of(task, scores, child, among))
+        scores.prepare_sets([(child, rule.candidates) for child, rule in enumerate(rules)])
+        return [
+            grown(task, scores, child, rule, pruning=pruning, tie=tie)[1].best_first()
+            for child, rule in enumerate(rules)
+        ]
 
 
 def _graph_of(families: Sequence[ParentSets], order: Sequence[int]) -> list[int]:

@@ -52,6 +52,7 @@ def score_sets(
     most = max(rule.most for rule in rules)
     of_set = np.full(1 << p, -np.inf)
     of_set[0] = 0.0
+    scores.prepare_sets([(child, range(child)) for child in range(p)])
     for child in range(p):
         scored = scores.scored_sets(child, range(child))
         for start in range(0, 1 << child, MASKS_PER_BLOCK):

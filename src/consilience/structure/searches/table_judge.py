@@ -5,7 +5,7 @@ All neighbors of a family (one parent more or one less) are counted and scored i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import numpy as np
@@ -18,7 +18,6 @@ from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.family import Family
 from consilience.statistics.marginals import Marginals
 from consilience.statistics.request import CountRequest
-from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 from consilience.structure.scores.score import Refusing, Score, may_refuse, takes_gaps
 from consilience.structure.scores.source_scores import bounded
 from consilience.structure.searches.judge import Around, Grounds, Key, SetScores, in_parts, mask_of
@@ -43,7 +42,7 @@ class TableJudge:
         self.too_large: set[Key] = set()
         self.refused: set[Key] = set()
         self._grounds = grounds
-        self._engine, self._score = grounds.engine, grounds.score
+        self._engine, self._score, self._ahead = grounds.engine, grounds.score, grounds.ahead
         self._how = grounds.score.by_source, grounds.memory_limit
 
     def neighbors(self, child: int, parents: int, candidates: Sequence[int]) -> Floats:
@@ -61,15 +60,22 @@ class TableJudge:
         for start in range(0, len(families), NODES_PER_REQUEST):
             some = families[start : start + NODES_PER_REQUEST]
             try:
-                batch = self._engine.gather(ToggleRequests(tuple([self._toggle(*s) for s in some])))
+                scores = self.around(some)
             except MemoryLimitError:
                 break  # they will be asked for one by one
-            scores = self._judged(batch)
             for child, parents, candidates in some:
                 n_mine = 1 + parents.bit_count() + len(candidates)
                 mine, scores = scores[:n_mine], scores[n_mine:]
                 found[child, parents] = self._grounds.around(child, parents, candidates, mine)
         return found
+
+    def around(self, families: Sequence[Around]) -> Floats:
+        """Scores of families, without each parent and with each candidate, one after the other."""
+        request = self._grounds.toggles(families)
+        if self._ahead is None:
+            return self._judged(self._engine.gather(request))
+        scores = self._ahead.around(families)
+        return self._checked(scores, lambda: (f for one in request.requests for f in one.families))
 
     def several(self, keys: Sequence[Key]) -> Floats:
         """Scores of some families, in requests of moderate size."""
@@ -81,8 +87,18 @@ class TableJudge:
         if takes_gaps(self._score):  # sums of a larger family lack the rows with gaps in the rest
             return in_parts(self, child, candidates, FAMILIES_PER_REQUEST)
         family = self._grounds.family(child, mask_of(candidates))
-        marginals = Marginals(self._engine.gather(CountRequest((family,), *self._how))[0])
+        if self._ahead is not None:
+            counts = self._ahead.table(family)
+        else:
+            (counts,) = self._engine.gather(CountRequest((family,), *self._how))
+        marginals = Marginals(counts)
         return lambda masks: map(self._judged, marginals.batches(masks))
+
+    def prepare_sets(self, wanted: Sequence[tuple[int, Sequence[int]]]) -> None:
+        """Ask for the large tables of several children together, where a pass is dear."""
+        if self._ahead is not None and not takes_gaps(self._score):
+            families = [self._grounds.family(child, mask_of(some)) for child, some in wanted]
+            self._ahead.prepare_tables(families)
 
     def error(self, child: int, parents: int) -> ConsilienceError:
         """Why a family has no score."""
@@ -90,15 +106,10 @@ class TableJudge:
             return _unjudged(self._score, self._grounds.family(child, parents))
         return self._grounds.too_large("counts", child, parents)
 
-    def _toggle(self, child: int, parents: int, candidates: Sequence[int]) -> ToggleRequest:
-        names = self._grounds.names
-        others = tuple([names[i] for i in candidates])
-        return ToggleRequest(self._grounds.family(child, parents), others, *self._how)
-
     def _neighbors(self, child: int, parents: int, candidates: Sequence[int]) -> Floats:
         """Scores of a family and its neighbors; halved where the counts would be too large."""
         try:
-            return self._judged(self._engine.gather(self._toggle(child, parents, candidates)))
+            return self.around([(child, parents, candidates)])
         except MemoryLimitError:
             if not candidates:
                 raise
@@ -113,6 +124,8 @@ class TableJudge:
     def _some(self, keys: Sequence[Key]) -> Floats:
         families = tuple(self._grounds.family(*key) for key in keys)
         try:
+            if self._ahead is not None:
+                return self._checked(self._ahead.several(keys), lambda: families)
             return self._judged(self._engine.gather(CountRequest(families, *self._how)))
         except MemoryLimitError:
             if len(keys) == 1:
@@ -122,16 +135,18 @@ class TableJudge:
         return np.append(self._some(keys[:half]), self._some(keys[half:]))
 
     def _judged(self, batch: Sequence[Counts] | CountBatch) -> Floats:
-        self.n_scored += len(batch)
-        scores = self._score.local(batch)
+        return self._checked(self._score.local(batch), lambda: (one.family for one in batch))
+
+    def _checked(self, scores: Floats, families: Callable[[], Iterable[Family]]) -> Floats:
+        self.n_scored += len(scores)
         if np.isfinite(scores).all():
             return scores
         is_bounded = bounded(self._score) is not None
-        for score, counts in zip(scores.tolist(), batch, strict=True):
+        for score, family in zip(scores.tolist(), families(), strict=True):
             if score == -np.inf and may_refuse(self._score) and not is_bounded:
-                self.refused.add(self._grounds.key(counts.family))
+                self.refused.add(self._grounds.key(family))
             elif not np.isfinite(score):
-                raise _unjudged(self._score, counts.family)
+                raise _unjudged(self._score, family)
         return scores
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -22,6 +23,7 @@ from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
 from consilience.structure.searches.constraint_record import ConstraintRecord
 from consilience.structure.searches.constraints import Constraints
+from consilience.structure.searches.judge import Ahead
 from consilience.structure.searches.local import LocalScores
 
 __all__ = ["Clock", "Progress", "Search", "SearchResult", "Step", "Task"]
@@ -77,6 +79,12 @@ class SearchResult:
         source"``. Empty otherwise.
     tests
         Of a search by tests of independence: which test removed which edge, and what is open.
+    passes
+        How often the rows were read, if they are not in memory; the sample of them included.
+    n_fetched
+        Number of families whose statistics were asked for in these passes.
+    plays
+        How often the search was played, with guesses but for the last time.
     """
 
     dag: DAG
@@ -92,6 +100,9 @@ class SearchResult:
     n_rows: Mapping[str, float] = field(default_factory=dict)
     by_source: Mapping[str, str] = field(default_factory=dict)
     tests: ConstraintRecord | None = None
+    passes: int = 0
+    n_fetched: int = 0
+    plays: int = 1
 
     def __post_init__(self) -> None:
         _freeze.own(self)
@@ -116,6 +127,13 @@ class Clock:
         self._end = float("inf") if seconds is None else self._start + seconds
         self._progress = progress
         self._last = 0.0
+        self._guard: Callable[[], None] | None = None
+
+    def guarded(self, guard: Callable[[], None]) -> Clock:
+        """The same clock, which calls the guard whenever something is told."""
+        other = copy(self)
+        other._guard = guard  # noqa: SLF001 - its own kind
+        return other
 
     @property
     def seconds(self) -> float:
@@ -128,6 +146,8 @@ class Clock:
 
     def tell(self, share: float | None, reached: Callable[[], str]) -> None:
         """Report progress, but not more often than a person can read."""
+        if self._guard is not None:
+            self._guard()
         if self._progress is None:
             return
         now = time.monotonic()
@@ -141,7 +161,8 @@ class Task:
     """The question a search has to answer: rows, score, constraints, chance and time.
 
     ``n_rows`` is the weight of all rows, ``strata`` the moments of the continuous variables, and
-    ``logistic`` whether continuous variables may have discrete children.
+    ``logistic`` whether continuous variables may have discrete children. ``ahead`` gives the scores
+    of tables while the search is played with guesses.
     """
 
     engine: Engine
@@ -153,6 +174,7 @@ class Task:
     n_rows: float
     strata: Strata
     logistic: bool = False
+    ahead: Ahead | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,6 +204,7 @@ class Task:
             max_parents=max_parents,
             memory_limit=self.memory_limit,
             strata=self.strata,
+            ahead=self.ahead,
         )
 
     def result(
