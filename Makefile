@@ -5,9 +5,10 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst %,-%,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+CLUSTERS := .venv-clusters
 WHEEL := .venv-wheel
 
-.PHONY: demo test test-lowest wheel check torture docs coverage clean
+.PHONY: demo test test-clusters test-lowest wheel check torture docs coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo
@@ -18,6 +19,11 @@ test: $(VENV)/.installed-test
 # The tests with the lowest versions of all dependencies that pyproject.toml allows.
 test-lowest: $(LOWEST)/.installed-test
 	$(LOWEST)/bin/pytest
+
+# The tests of Dask and Spark in an environment of their own, since Spark needs an older pandas; a
+# test that is skipped is a failure here.
+test-clusters: $(CLUSTERS)/.installed-test
+	CONSILIENCE_CLUSTERS=1 $(CLUSTERS)/bin/pytest tests/statistics/test_clusters.py -n 0
 
 # A wheel, installed alone in an empty environment, tells its story.
 wheel:
@@ -55,6 +61,11 @@ $(LOWEST)/.installed-test: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/lowest.txt --editable ".[test]"
+	touch $@
+
+$(CLUSTERS)/.installed-test: pyproject.toml
+	$(PYTHON) -m venv $(CLUSTERS)
+	$(CLUSTERS)/bin/python -m pip install --quiet --editable ".[test,dask,spark]"
 	touch $@
 
 $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python

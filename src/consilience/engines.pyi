@@ -15,3 +15,6 @@ from consilience.statistics.engines.sql_table import (
     SqlTable as SqlTable,
     sql as sql,
 )
+from consilience.statistics.engines.store_files import (
+    is_store as is_store,
+)

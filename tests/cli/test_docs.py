@@ -12,6 +12,7 @@ PAGES = (
     "tour",
     "data",
     "statistics",
+    "engines",
     "networks",
     "continuous",
     "inference",

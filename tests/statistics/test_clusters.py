@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import shutil
 import sys
 
 import numpy as np
@@ -14,6 +16,13 @@ from consilience.data.write import to_arrow
 from consilience.errors import DataError, InputError, WorkerError
 
 TABLE = hospitals(200)
+
+
+def needed(module, extra):
+    """A module, without which the test is skipped; a failure where nothing may be skipped."""
+    if os.environ.get("CONSILIENCE_CLUSTERS"):
+        return importlib.import_module(module)
+    return pytest.importorskip(module, reason=f"the extra '{extra}' is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def check_bits(rows):
     assert_same_bits(cs.fit(one.dag, rows, cs.HDMCS()), cs.fit(one.dag, TABLE, cs.HDMCS()))
 
 
-def _late_state(files):
+def _late_state():
     schema = cs.Schema({"smoke": cs.Variable("smoke", ("yes",))})
     return {"schema": schema, "drop": ["hospital"]}
 
@@ -46,7 +55,7 @@ class TestDask:
     @pytest.fixture(scope="class")
     @classmethod
     def client(cls):
-        distributed = pytest.importorskip("distributed", reason="the extra 'dask' is missing")
+        distributed = needed("distributed", "dask")
         with (
             distributed.LocalCluster(
                 n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
@@ -68,7 +77,7 @@ class TestDask:
         )
 
     def test_what_a_part_refuses_is_told_as_it_is_in_memory(self, client, files):
-        rows = cs.scan(files, engine=cs.engines.Dask(client), **_late_state(files))
+        rows = cs.scan(files, engine=cs.engines.Dask(client), **_late_state())
         with pytest.raises(DataError, match=r"part-00\d\.parquet', row group 1, column 'smoke'"):
             cs.count(rows, cs.Family("smoke"))
 
@@ -78,7 +87,7 @@ class TestDask:
             list(cs.engines.Dask(client).run(_die, rows._extents[:1]))
 
     def test_a_client_is_needed(self):
-        pytest.importorskip("distributed", reason="the extra 'dask' is missing")
+        needed("distributed", "dask")
         with pytest.raises(InputError, match=r"client must be a distributed\.Client, got one"):
             cs.engines.Dask("here")
 
@@ -89,7 +98,10 @@ class TestSpark:
     @pytest.fixture(scope="class")
     @classmethod
     def session(cls):
-        sql = pytest.importorskip("pyspark.sql", reason="the extra 'spark' is missing")
+        sql = needed("pyspark.sql", "spark")
+        has_java = shutil.which("java") or os.environ.get("JAVA_HOME")
+        if not has_java and not os.environ.get("CONSILIENCE_CLUSTERS"):
+            pytest.skip("Spark needs a Java runtime, and there is none")
         os.environ["PYSPARK_PYTHON"] = sys.executable
         builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
         session = builder.config("spark.log.level", "OFF").getOrCreate()
@@ -106,12 +118,12 @@ class TestSpark:
         check_bits_of_counts(rows)
 
     def test_what_a_part_refuses_is_told_as_it_is_in_memory(self, session, files):
-        rows = cs.scan(files, engine=cs.engines.Spark(session), **_late_state(files))
+        rows = cs.scan(files, engine=cs.engines.Spark(session), **_late_state())
         with pytest.raises(DataError, match=r"part-00\d\.parquet', row group 1, column 'smoke'"):
             cs.count(rows, cs.Family("smoke"))
 
     def test_a_session_is_needed(self):
-        pytest.importorskip("pyspark.sql", reason="the extra 'spark' is missing")
+        needed("pyspark.sql", "spark")
         with pytest.raises(InputError, match="session must be a SparkSession, got one"):
             cs.engines.Spark("here")
 

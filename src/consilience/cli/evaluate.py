@@ -24,15 +24,16 @@ from consilience.cli.common import (
     screen,
     spoken,
 )
+from consilience.cli.engines import check_row_inputs, engine_option, in_memory
 from consilience.cli.estimators import CALIBRATED, HIERARCHICAL, Tables, estimator_of
 from consilience.cli.file_options import Files, file_options
-from consilience.cli.outputs import check_folder, check_inputs, force_option
+from consilience.cli.outputs import check_folder, force_option
 from consilience.cli.progress import watched
 from consilience.cli.reading import (
     Reading,
     discretizer_of,
-    read_rows,
     reading_options,
+    rows_of,
 )
 from consilience.cli.terminal import echo, visible
 
@@ -171,6 +172,7 @@ plan_options: Final = bundled(
     "-o", "--output", type=click.Path(path_type=Path), help="Folder for results and figures."
 )
 @force_option
+@engine_option
 @spoken
 def evaluate(
     data: tuple[str, ...],
@@ -184,6 +186,7 @@ def evaluate(
     measure: str,
     output: Path | None,
     force: bool,
+    engine: str | None,
 ) -> None:
     """Compare ways to learn a classifier on rows that they did not learn from.
 
@@ -206,11 +209,11 @@ def evaluate(
 
     if output is not None:
         check_folder(output, FILES, [*data, *contest.structure], force=force)
-    check_inputs(data)
+    check_row_inputs(data, engine)
     splits = _splits(plan)
     _check_priors(contest, set(contest.parameters or {*MANY_SOURCES.values(), "dirichlet"}))
     choices = dict(map(discretizer_of, reading.discretize))
-    table = read_rows(data, replace(reading, discretize=()), files)
+    table = in_memory(rows_of(data, replace(reading, discretize=()), files, engine))
     structures = _structures(contest.structure)
     estimators = _estimators(contest, table)
     _check_target(table, target)

@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 OWN_FILES: Final = (
     *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
-    *("evaluate", "compare", "explore", "fuse", "strength", "demo", "warmup", "changes"),
+    *("evaluate", "compare", "explore", "fuse", "strength", "store", "demo", "warmup", "changes"),
     *("identify", "effect", "counterfactual", "fairness", "report"),
 )
 """The commands that are a file of their name."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,12 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from consilience.cli.common import Refusal, listed, print_facts, screen, spoken
+from consilience.cli.engines import check_row_inputs, engine_option, is_scanned
 from consilience.cli.file_options import Files, file_options
 from consilience.cli.model_rows import (
     RowChoices,
     as_they_are,
     check_columns,
     row_options,
+    rows_where_they_are,
     sources_of,
 )
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
@@ -36,6 +40,7 @@ __all__ = ["impute"]
 )
 @row_options
 @file_options
+@engine_option
 @click.option("-o", "--output", type=OutputFile(), help=".csv, .csv.gz or .parquet")
 @force_option
 @spoken
@@ -47,6 +52,7 @@ def impute(
     *,
     choices: RowChoices,
     files: Files,
+    engine: str | None,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -59,6 +65,10 @@ def impute(
     that the file lacks is an error, or filled in every row with --partial. A source that is not
     recorded is summed out. A table filled with the most probable values looks surer than it is.
 
+    A store, a folder or a pattern such as 'new/*.parquet', and any DATA with --engine, is read and
+    filled part by part: memory does not grow with the number of rows. Columns that are no nodes are
+    left out then, and the filled rows go to the file named by -o.
+
     \b
     Examples:
       consilience impute model.json rows.csv -o filled.csv
@@ -69,10 +79,19 @@ def impute(
     if output is not None:
         cs.data.check_rows_path(output)
     check_outputs([output], [model, data], force=force)
-    check_inputs([model, data])
+    check_inputs([model])
+    check_row_inputs([data], engine)
     if seed is not None and not random:
         raise click.UsageError("--seed goes with --random.")
     net = static_model(model)
+    if is_scanned([data], engine):
+        if output is None:
+            raise click.UsageError("rows that stay where they are need -o.")
+        scanned = rows_where_they_are(net, data, choices, files, engine=engine)
+        with screen(stderr=True).status("Filling"):
+            streamed = _streamed(net, scanned, output, draws=1 if random else None, seed=seed)
+        print_facts(screen(), streamed)
+        return
     dropped = files.dropped(net, [data])
     check_columns(net, [data], dropped, partial=choices.partial, form=files.form)
     with screen(stderr=True).status("Reading"):
@@ -95,6 +114,34 @@ def impute(
     if n_filled and (notes := found.notes[1 if random else 0 :]):
         facts["note"] = " ".join(notes)
     print_facts(screen(stderr=output is None), facts)
+
+
+def _streamed(
+    net: cs.Network,
+    rows: cs.engines.Scan,
+    output: Path,
+    *,
+    draws: int | None,
+    seed: int | None,
+) -> dict[str, str]:
+    """Fill part by part, holding one part at a time; what there is to tell."""
+    import numpy as np
+
+    import consilience as cs
+
+    rng = None if seed is None else np.random.default_rng(seed)
+    n_filled: Counter[str] = Counter()
+
+    def parts() -> Iterator[cs.Table]:
+        for table in rows.tables():
+            found = cs.impute(net, table, draws=draws, seed=rng)
+            n_filled.update(found.n_filled)
+            yield found.table
+
+    n_rows = cs.data.write_tables(parts(), output)
+    filled = ", ".join(f"{name} {n:,}" for name, n in n_filled.items() if n)
+    facts = {"rows": f"{n_rows:,}", "filled": filled or "nothing was missing"}
+    return {**facts, "written to": str(output)}
 
 
 def _read(net: cs.Network, path: str, choices: RowChoices, files: Files) -> cs.Table:

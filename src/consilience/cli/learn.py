@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from consilience.cli.common import INTERRUPTED, Refusal, data_argument, screen, spoken
+from consilience.cli.engines import check_row_inputs, engine_option, in_memory
 from consilience.cli.estimators import Tables, estimator_of, table_options
 from consilience.cli.file_options import Files, file_options
-from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
-from consilience.cli.reading import Reading, read_rows, reading_options
+from consilience.cli.outputs import OutputFile, check_outputs, force_option
+from consilience.cli.reading import Reading, reading_options, rows_of
 from consilience.cli.scores import has_ess
 from consilience.cli.sequences import (
     learn_in_time,
@@ -51,6 +52,7 @@ __all__ = ["learn"]
 )
 @click.option("-o", "--output", type=OutputFile(), help="File for the model.")
 @force_option
+@engine_option
 @sequence_option
 @time_option
 @click.option(
@@ -72,6 +74,7 @@ def learn(
     gaps: str | None,
     output: Path | None,
     force: bool,
+    engine: str | None,
     sequence: str | None,
     time: str | None,
     hidden: tuple[str, ...],
@@ -98,6 +101,9 @@ def learn(
     Rows with gaps are all used: tables by EM, a graph that is searched for by the node-average
     likelihood or structural EM; the summary says which.
 
+    A store (see 'store'), a folder or a pattern such as 'visits/*.parquet' is read where it is,
+    part by part, and so is any DATA with --engine.
+
     With --sequence, --time or --order the rows are sequences in time: arcs lead from nodes such as
     x(t-1) into the present, and the model answers 'forecast', 'filter' and 'smooth'.
 
@@ -105,6 +111,7 @@ def learn(
     Examples:
       consilience learn visits.csv --sequence patient --time week --order 1 -o model.json
       consilience learn heart.csv --source hospital --target disease --structure tan -o model.json
+      consilience learn visits.store --engine processes:4 -o model.json
       consilience learn rome.csv oslo.csv --structure '[smoke][lung|smoke]' --by-source
       consilience learn heart.csv --target disease --discretize age=quantiles:4
       consilience learn heart.csv --structure hc --score bdeu --ess 10 -o model.json
@@ -116,7 +123,7 @@ def learn(
     if output is not None:
         cs.files.check_model_path(output)
     check_outputs([output], [*data, wanted.structure or ""], force=force)
-    check_inputs(data)
+    check_row_inputs(data, engine)
     ess_of_score = ess if has_ess(wanted.score) else None
     is_for_tables = ess_of_score is None or tables.parameters == "dirichlet"
     estimator = estimator_of(tables, ess if is_for_tables else None)
@@ -133,12 +140,12 @@ def learn(
             output=output,
         )
         return
-    table = read_rows(data, reading, files)
+    table = rows_of(data, reading, files, engine)
     found = find_graph(wanted, ess_of_score, table)
     dag = _by_source(found.dag, table) if tables.by_source else found.dag
     with screen(stderr=True).status("Fitting"):
         if isinstance(estimator, cs.classify.Calibrated):
-            net = _calibrated(dag, table, wanted, estimator, gaps=gaps)
+            net = _calibrated(dag, in_memory(table), wanted, estimator, gaps=gaps)
         else:
             net = cs.fit(dag, table, estimator, gaps=_gaps(gaps))
     if output is not None:
@@ -177,7 +184,7 @@ def _gaps(name: str | None) -> Gaps | None:
     return None if name is None else choices[name]()
 
 
-def _by_source(dag: cs.DAG, table: cs.Table) -> cs.DAG:
+def _by_source(dag: cs.DAG, table: cs.Table | cs.engines.Scan) -> cs.DAG:
     """The graph with the source as the first parent of every other node."""
     import consilience as cs
 

@@ -25,6 +25,8 @@ from consilience.cli.common import (
     row_source_option,
     source_of_file,
 )
+from consilience.cli.engines import scan_rows
+from consilience.cli.file_options import Files
 
 if TYPE_CHECKING:
     import consilience as cs
@@ -36,6 +38,7 @@ __all__ = [
     "as_they_are",
     "check_columns",
     "row_options",
+    "rows_where_they_are",
     "sources_of",
 ]
 
@@ -117,6 +120,31 @@ def check_columns(
                 f"{path} has no column {lacking[0]!r}{rest}, which is a node of the model.{hint} "
                 "If it was not recorded, say so with --partial."
             )
+
+
+def rows_where_they_are(
+    net: cs.Network,
+    data: str,
+    choices: RowChoices,
+    files: Files,
+    *,
+    engine: str | None,
+    not_needed: str | None = None,
+) -> cs.engines.Scan:
+    """The rows of a scan as nodes of the model, the source among them."""
+    import consilience as cs
+
+    nodes = {name: v for name, v in net.variables.items() if name != net.source}
+    if choices.source is not None or choices.source_name is not None:
+        raise click.UsageError("--source and --source-name go with rows in memory.")
+    if cs.engines.is_store(data):
+        return scan_rows(data, engine)
+    paths, form = cs.data.files_of(data), files.form
+    names = {name for path in paths for name in cs.data.column_names(path, **form)}
+    check_columns(net, paths, [not_needed, net.source], partial=choices.partial, form=form)
+    source = net.variables[net.source] if net.source in names and net.source else None
+    how = {**files.reading(), "columns": None, "missing": choices.markers}
+    return scan_rows(data, engine, schema=cs.Schema(nodes, source), partial=True, **how)
 
 
 def as_they_are(

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from consilience.cli.common import Refusal, listed, print_facts, screen, spoken
+from consilience.cli.engines import check_row_inputs, engine_option, is_scanned
 from consilience.cli.file_options import Files, file_options
 from consilience.cli.model_rows import (
     RowChoices,
     as_they_are,
     check_columns,
     row_options,
+    rows_where_they_are,
     sources_of,
 )
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
+from consilience.cli.prediction import Tally, predicted
 from consilience.cli.sequences import (
     known_panel,
     predict_rows,
@@ -29,7 +32,6 @@ from consilience.cli.terminal import print_rows
 
 if TYPE_CHECKING:
     import consilience as cs
-    from consilience._typing import Bools, Codes, Floats
 
 __all__ = ["predict"]
 
@@ -49,6 +51,7 @@ __all__ = ["predict"]
 )
 @row_options
 @file_options
+@engine_option
 @sequence_option
 @time_option
 @spoken
@@ -62,6 +65,7 @@ def predict(
     id_name: str | None,
     choices: RowChoices,
     files: Files,
+    engine: str | None,
     sequence: str | None,
     time: str | None,
 ) -> None:
@@ -85,6 +89,10 @@ def predict(
     ('sd'); how good they are is told by the root mean squared error and the mean of the log
     density of the true value.
 
+    A store, a folder or a pattern such as 'new/*.parquet', and any DATA with --engine, is read and
+    predicted part by part: memory does not grow with the number of rows. The predictions go to the
+    file named by -o; sources must be known to the model.
+
     With a network in time (--sequence, --time) each row's target is predicted from the rows of its
     sequence up to it, without any value of the target.
 
@@ -98,13 +106,22 @@ def predict(
     if output is not None:
         cs.data.check_rows_path(output)
     check_outputs([output], [model, data], force=force)
-    check_inputs([model, data])
+    check_inputs([model])
+    check_row_inputs([data], engine)
     net = cs.load(model)
     if not isinstance(net, cs.Network):
         panel = known_panel(net, data, sequence, time, missing=choices.missing, fill=False)
         written_frame(predict_rows(net, target, panel), output, {"rows": f"{len(panel):,}"})
         return
-    variable = net[target].child
+    net[target]
+    if is_scanned([data], engine):
+        if output is None or id_name is not None:
+            raise click.UsageError("rows that stay where they are need -o, and no --id.")
+        scanned = rows_where_they_are(net, data, choices, files, engine=engine, not_needed=target)
+        with screen(stderr=True).status("Predicting"):
+            facts = _streamed(net, scanned, target, output)
+        print_facts(screen(), facts)
+        return
     how = files.reading_as(net, [data])
     needless = [target, *how["drop"]]
     check_columns(net, [data], needless, partial=choices.partial, form=files.form)
@@ -115,8 +132,7 @@ def predict(
         table = sources.beside(net, rows)
         ids, facts = _ids(data, id_name, table.n_rows, form=files.form)
     with screen(stderr=True).status("Predicting"):
-        of_kind = _of_values if variable.is_continuous else _of_states
-        found, quality = of_kind(net, table, target)
+        found, tally = predicted(net, table, target)
         written = _beside(ids, found)
     if output is None:
         print_rows(written)
@@ -128,7 +144,7 @@ def predict(
     others = [name for name in net.variables if name not in (target, net.source)]
     if unrecorded := [name for name in others if _is_empty(table, name)]:
         facts["no values of"] = f"{listed(unrecorded)} (summed out)"
-    facts |= quality
+    facts |= tally.facts()
     if output is not None:
         facts["written to"] = str(output)
     print_facts(screen(stderr=output is None), facts)
@@ -173,84 +189,18 @@ def _is_empty(table: cs.Table, name: str) -> bool:
     return bool(is_missing.all())
 
 
-def _of_states(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, dict[str, str]]:
-    """Predictions of a discrete target, and how good they are."""
-    variable = net.variables[target]
-    posteriors = net.posteriors(table, target)
-    return _predictions(variable, posteriors), _quality(variable, posteriors, table.column(target))
-
-
-def _of_values(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, dict[str, str]]:
-    """Predictions of a continuous target, and how good they are.
-
-    The density of a true value is p(row) / p(row without it).
-    """
-    import numpy as np
-
+def _streamed(net: cs.Network, rows: cs.engines.Scan, target: str, output: Path) -> dict[str, str]:
+    """Predict part by part, holding one part at a time; what there is to tell."""
     import consilience as cs
 
-    truth = table.column(target)
-    others = cs.Table(table.schema, {**table.columns, target: np.full(table.n_rows, np.nan)})
-    log_others = net.log_likelihood(others)
-    is_possible = np.isfinite(log_others)
-    moments = np.full((table.n_rows, 2), np.nan)
-    moments[is_possible] = net.posteriors(others.take(is_possible), target)
-    facts = _impossible(is_possible)
-    counted = is_possible & ~np.isnan(truth)
-    if counted.any():
-        error = truth[counted] - moments[counted, 0]
-        density = net.log_likelihood(table.take(counted)) - log_others[counted]
-        n_excluded = int((density == -np.inf).sum())
-        facts["target known"] = f"{int(counted.sum()):,} rows"
-        facts["RMSE"] = f"{np.sqrt((error**2).mean()):.4g}"
-        facts["log density"] = (
-            f"minus infinity: the true value of {n_excluded:,} rows was held impossible"
-            if n_excluded
-            else f"{density.mean():.4f} (mean, of the true value)"
-        )
-    names = ("predicted", "sd")
-    schema = cs.Schema({name: cs.Variable(name) for name in names})
-    return cs.Table(schema, dict(zip(names, moments.T, strict=True))), facts
+    tally = Tally(not net.variables[target].is_continuous)
 
+    def parts() -> Iterator[cs.Table]:
+        nonlocal tally
+        for table in rows.tables():
+            found, some = predicted(net, table, target)
+            tally += some
+            yield found
 
-def _impossible(is_possible: Bools) -> dict[str, str]:
-    if is_possible.all():
-        return {}
-    return {"impossible": f"{int((~is_possible).sum()):,} rows; they have no prediction"}
-
-
-def _predictions(variable: cs.Variable, posteriors: Floats) -> cs.Table:
-    """Most probable state and all probabilities as columns; nothing where nothing is possible."""
-    import numpy as np
-
-    import consilience as cs
-
-    is_possible = posteriors.sum(axis=1) > 0
-    states = variable.discrete_states
-    named = np.array([*states, None], object)
-    best = named[np.where(is_possible, posteriors.argmax(axis=1), -1)]
-    numbers = np.where(is_possible[:, None], posteriors, np.nan)
-    found = {"predicted": best.tolist(), **{f"P({s})": numbers[:, k] for k, s in enumerate(states)}}
-    schema = {name: cs.Variable(name) for name in found}
-    schema["predicted"] = cs.Variable("predicted", states, ordered=variable.ordered)
-    return cs.read(found, schema=schema, missing=())
-
-
-def _quality(variable: cs.Variable, posteriors: Floats, truth: Codes) -> dict[str, str]:
-    """How many rows are impossible, and how good the others are where the truth is known."""
-    import consilience as cs
-
-    is_possible = posteriors.sum(axis=1) > 0
-    facts = _impossible(is_possible)
-    if not (is_possible & (truth >= 0)).any():
-        return facts
-    states = variable.discrete_states
-    found = cs.evaluate(posteriors[is_possible], truth[is_possible], states=states).overall
-    facts["target known"] = f"{found.n_rows:,.0f} rows"
-    facts["accuracy"] = f"{found.accuracy:.4f}"
-    facts["log loss"] = (
-        f"infinite: the true state of {found.n_impossible:,.0f} rows was held impossible"
-        if found.n_impossible
-        else f"{found.log_loss:.4f}"
-    )
-    return facts
+    n_rows = cs.data.write_tables(parts(), output)
+    return {"rows": f"{n_rows:,}", **tally.facts(), "written to": str(output)}

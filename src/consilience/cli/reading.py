@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -19,6 +19,7 @@ from consilience.cli.common import (
     source_column_option,
     weight_option,
 )
+from consilience.cli.engines import is_scanned, scan_rows
 from consilience.cli.file_options import Files
 from consilience.cli.quoting import name_and_rest
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import consilience as cs
     from consilience.data.discretize import Discretizer
 
-__all__ = ["Reading", "discretizer_of", "read_rows", "reading_options"]
+__all__ = ["Reading", "discretizer_of", "read_rows", "reading_options", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +70,34 @@ def read_rows(data: Sequence[str], reading: Reading, files: Files) -> cs.Table:
     """The table of all files; what a reader should know of it is printed to the error stream."""
     import consilience as cs
 
-    choices = dict(map(discretizer_of, reading.discretize))
     with screen(stderr=True).status("Reading"):
-        table = cs.read(
-            parts(data, reading.source),
-            source=reading.source,
-            weight=reading.weight,
-            discrete=reading.discrete,
-            continuous=reading.continuous,
-            missing=markers(reading.missing),
-            discretize=choices,
-            **files.reading(),
-        )
+        table = cs.read(parts(data, reading.source), **_arguments(reading, files))
     print_notes(table.notes, err=True)
     return table
+
+
+def rows_of(
+    data: Sequence[str], reading: Reading, files: Files, engine: str | None
+) -> cs.Table | cs.engines.Scan:
+    """The table of all files, or the rows where they are, as ``--engine`` says."""
+    if not is_scanned(data, engine):
+        return read_rows(data, reading, files)
+    with screen(stderr=True).status("Looking at the rows"):
+        rows = scan_rows(parts(data, reading.source), engine, **_arguments(reading, files))
+    print_notes(rows.notes, err=True)
+    return rows
+
+
+def _arguments(reading: Reading, files: Files) -> dict[str, Any]:
+    return {
+        "source": reading.source,
+        "weight": reading.weight,
+        "discrete": reading.discrete,
+        "continuous": reading.continuous,
+        "missing": markers(reading.missing),
+        "discretize": dict(map(discretizer_of, reading.discretize)),
+        **files.reading(),
+    }
 
 
 def discretizer_of(text: str) -> tuple[str, Discretizer]:

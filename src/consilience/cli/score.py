@@ -23,6 +23,13 @@ from consilience.cli.common import (
     spoken,
     weight_option,
 )
+from consilience.cli.engines import (
+    check_row_inputs,
+    engine_option,
+    in_memory,
+    is_scanned,
+    scan_rows,
+)
 from consilience.cli.file_options import Files, file_options
 from consilience.cli.model_rows import check_columns
 from consilience.cli.outputs import check_inputs
@@ -47,6 +54,7 @@ __all__ = ["score"]
 @file_options
 @score_option("A score of the graph on the rows, repeatable", multiple=True)
 @click.option("--ess", type=float, help="Size of the prior of such a score in rows.")
+@engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @spoken
 def score(
@@ -60,6 +68,7 @@ def score(
     files: Files,
     score: tuple[str, ...],
     ess: float | None,
+    engine: str | None,
     as_json: bool,
 ) -> None:
     """Log-likelihood of rows under a network.
@@ -86,19 +95,23 @@ def score(
 
     if ess is not None and not any(map(has_ess, score)):
         raise click.UsageError("--ess goes with a --score that has a prior, such as bdeu.")
-    check_inputs([model, *data])
+    check_inputs([model])
+    check_row_inputs(data, engine)
     net = static_model(model)
-    dropped = files.dropped(net, data)
-    check_columns(net, data, [source, *dropped], partial=partial, form=files.form)
-    table = cs.read(
-        parts(data, source),
-        source=source or net.source,
-        weight=weight,
-        missing=markers(missing),
-        schema=net.variables,
-        partial=True,  # what may lack has been checked
-        **files.reading_as(net, data),
-    )
+    how: dict[str, Any] = {
+        "source": source or net.source,
+        "weight": weight,
+        "missing": markers(missing),
+        "schema": net.variables,
+    }
+    if is_scanned(data, engine):
+        how |= {"partial": partial, **files.reading(), "columns": None}
+        table = in_memory(scan_rows(parts(data, source), engine, **how))
+    else:
+        dropped = files.dropped(net, data)
+        check_columns(net, data, [source, *dropped], partial=partial, form=files.form)
+        how |= {"partial": True, **files.reading_as(net, data)}  # what may lack has been checked
+        table = cs.read(parts(data, source), **how)
     if not table.total_weight:
         raise Refusal("there are no rows to score.")
     scores = _scores(net, table) | {"graph": _graph_scores(net, table, score, ess)}

@@ -225,7 +225,7 @@ structure_options: Final = bundled(
 )
 
 
-def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
+def find_graph(wanted: Structure, ess: float | None, table: cs.Table | cs.engines.Scan) -> Found:
     """The graph that the options ask for; ``ess`` is that of the score."""
     import consilience as cs
 
@@ -244,14 +244,14 @@ def find_graph(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
     return Found(model if isinstance(model, cs.DAG) else model.dag)
 
 
-def _tree(table: cs.Table, target: str) -> Found:
+def _tree(table: cs.Table | cs.engines.Scan, target: str) -> Found:
     import consilience as cs
 
     notes = tuple(cs.searches.tree_notes(table))
     return Found(cs.tan(table, target), notes=notes)
 
 
-def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
+def _search(wanted: Structure, ess: float | None, table: cs.Table | cs.engines.Scan) -> Found:
     import consilience as cs
 
     if wanted.target is not None:
@@ -280,7 +280,7 @@ def _search(wanted: Structure, ess: float | None, table: cs.Table) -> Found:
     return Found(result.dag, result, result.judged_by, result.notes)
 
 
-def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
+def _search_of(wanted: Structure, table: cs.Table | cs.engines.Scan) -> Search | None:
     """The search that was asked for; None is what the library does by itself."""
     import consilience as cs
 
@@ -305,7 +305,7 @@ def _search_of(wanted: Structure, table: cs.Table) -> Search | None:
     return choice(**fact.fixed, **values)
 
 
-def _test_of(name: str | None, alpha: float, table: cs.Table) -> IndependenceTest:
+def _test_of(name: str | None, alpha: float, table: cs.Table | cs.engines.Scan) -> IndependenceTest:
     """The test of that name, within sources if there are several."""
     import consilience as cs
 
@@ -324,7 +324,7 @@ def _refuse_search_options(wanted: Structure) -> None:
             )
 
 
-def _arc(option: str, text: str, table: cs.Table) -> Arc:
+def _arc(option: str, text: str, table: cs.Table | cs.engines.Scan) -> Arc:
     """The two ends of an arc; a name may hold the sign between them if that leaves no doubt."""
     parts = parts_of(f"{option} {text!r}", text, SIGNS_OF_ARCS)
     splits = [(text[: part.end], text[part.end + len(part.sign) :]) for part in parts[:-1]]
@@ -339,7 +339,7 @@ def _arc(option: str, text: str, table: cs.Table) -> Arc:
     return start.strip(), end.strip()
 
 
-def _names(option: str, text: str, table: cs.Table) -> list[str]:
+def _names(option: str, text: str, table: cs.Table | cs.engines.Scan) -> list[str]:
     """Names with commas between them, unless the text is itself the name of a variable."""
     return [text] if text in table.variables else names_between(f"{option} {text!r}", text, ",")
 

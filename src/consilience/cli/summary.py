@@ -26,10 +26,12 @@ REASONS = {
 }
 
 
-def summarize(net: cs.Network, table: cs.Table, found: Found, output: Path | None) -> None:
+def summarize(
+    net: cs.Network, table: cs.Table | cs.engines.Scan, found: Found, output: Path | None
+) -> None:
     """Print the story of a fit."""
     facts = {"rows": f"{table.n_rows:,}"}
-    if table.weights is not None:
+    if table.total_weight != table.n_rows:
         facts["weight"] = f"{table.total_weight:,g}"
     if table.sources:
         facts["sources"] = f"{len(table.sources)} in {table.source!r}: {listed(table.sources)}"

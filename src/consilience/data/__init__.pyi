@@ -10,6 +10,9 @@ from consilience.data.discretize import (
     EqualWidth as EqualWidth,
     Quantiles as Quantiles,
 )
+from consilience.data.extents import (
+    files_of as files_of,
+)
 from consilience.data.known import (
     read_known as read_known,
 )
@@ -29,4 +32,5 @@ from consilience.data.variable import (
 from consilience.data.write import (
     write_csv as write_csv,
     write_rows as write_rows,
+    write_tables as write_tables,
 )

@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import os
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -19,7 +21,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.errors import DataError
 
-__all__ = ["to_arrow", "write_csv", "write_rows"]
+__all__ = ["to_arrow", "write_csv", "write_rows", "write_tables"]
 
 _STRUCTURAL = frozenset(',"\r\n')
 
@@ -36,7 +38,48 @@ def write_rows(table: Table, path: str | os.PathLike[str]) -> None:
         _write_as(table, stream, os.fspath(path).lower())
 
 
-def write_csv(table: Table, stream: Any) -> None:
+def write_tables(tables: Iterable[Table], path: str | os.PathLike[str]) -> int:
+    """Write tables of one schema, one after the other, holding one at a time; the rows written.
+
+    The file is that of :func:`write_rows`, and appears whole or not at all.
+    """
+    check_rows_path(path)
+    name = os.fspath(path).lower()
+    with _write.written(path) as stream, ExitStack() as stack:
+        packed: Any = stream
+        if name.endswith(".gz"):
+            packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
+        put = _put_parquet(stack, packed) if name.endswith(".parquet") else _put_csv(packed)
+        return sum(put(table) for table in tables)
+
+
+def _put_parquet(stack: ExitStack, stream: Any) -> Callable[[Table], int]:
+    opened: list[Any] = []
+
+    def put(table: Table) -> int:
+        rows = to_arrow(table)
+        if not opened:
+            writer = arrow_parquet.ParquetWriter(stream, rows.schema, write_page_checksum=True)
+            opened.append(stack.enter_context(writer))
+        opened[0].write_table(rows)
+        return table.n_rows
+
+    return put
+
+
+def _put_csv(stream: Any) -> Callable[[Table], int]:
+    is_first = True
+
+    def put(table: Table) -> int:
+        nonlocal is_first
+        write_csv(table, stream, has_header=is_first)
+        is_first = False
+        return table.n_rows
+
+    return put
+
+
+def write_csv(table: Table, stream: Any, *, has_header: bool = True) -> None:
     """Write a table as UTF-8 csv to a stream of bytes, without quotes if no label needs them."""
     rows = to_arrow(table)
     header = io.StringIO()
@@ -45,7 +88,8 @@ def write_csv(table: Table, stream: Any) -> None:
         lineterminator="\n",
         quoting=csv.QUOTE_ALL if _is_ambiguous(rows.column_names) else csv.QUOTE_MINIMAL,
     ).writerow(rows.column_names)
-    stream.write(header.getvalue().encode())
+    if has_header:
+        stream.write(header.getvalue().encode())
     if rows.num_columns == 1 and rows.column(0).null_count:
         _write_gaps(rows.column(0), stream)
         return

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from consilience import _check
-from consilience.data.door import Rows, as_table
+from consilience.data.door import Rows
 from consilience.graph.dag import DAG
+from consilience.statistics.gather import engine_of
+from consilience.statistics.request import Engine
 
 __all__ = ["naive_bayes"]
 
 
-def naive_bayes(table: Rows, target: str) -> DAG:
+def naive_bayes(table: Rows | Engine, target: str) -> DAG:
     """The DAG with an arc from the target to each other variable of the table, in their order.
 
     It follows from the names alone: no row is looked at, and gaps do not matter.
@@ -21,7 +23,7 @@ def naive_bayes(table: Rows, target: str) -> DAG:
     >>> cs.naive_bayes(table, target="ill").arcs
     (('ill', 'fever'), ('ill', 'rash'))
     """
-    variables = as_table(table).variables
+    variables = engine_of(table).schema.variables
     _check.known("variable", [target], variables)
     features = [name for name in variables if name != target]
     return DAG([(target, feature) for feature in features], nodes=[target, *features])

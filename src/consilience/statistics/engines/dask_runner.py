@@ -46,6 +46,11 @@ class Dask:
                 parameter="client",
             )
 
+    @classmethod
+    def at(cls, address: str) -> Dask:
+        """The workers of the cluster whose scheduler has this address."""
+        return cls(_check.extra("distributed", "dask", "cs.engines.Dask").Client(address))
+
     def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
         """The answers of a task for all extents, in the order in which they are ready."""
         distributed = _check.extra("distributed", "dask", "cs.engines.Dask")

@@ -94,7 +94,8 @@ class Processes:
                 if n_deaths > MOST_DEATHS:
                     raise WorkerError(
                         f"processes died {n_deaths} times; parts that did not come back: "
-                        f"{_check.listed(left)}.",
+                        f"{_check.listed(left)}. A script must keep its own work below "
+                        'if __name__ == "__main__":',
                         part=next(iter(left)),
                     ) from None
 

@@ -165,6 +165,13 @@ class Scan:
         return None
 
     @property
+    def total_weight(self) -> float:
+        """Number of rows that the rows stand for: the sum of the weights."""
+        if self.mapped is not None:
+            return self.mapped.table.total_weight
+        return float(self._sketch.weight.sum()) if self.has_weights else self.n_rows
+
+    @property
     def n_parts(self) -> int:
         """Number of parts that workers take."""
         return len(self._extents)

@@ -51,6 +51,12 @@ class Spark:
                 parameter="session",
             )
 
+    @classmethod
+    def at(cls, master: str) -> Spark:
+        """The workers of this master, ``"local[4]"`` or the address of one."""
+        sql = _check.extra("pyspark.sql", "spark", "cs.engines.Spark")
+        return cls(sql.SparkSession.builder.master(master).getOrCreate())
+
     def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
         """The answers of a task for all extents, when all of them are ready."""
         errors = _check.extra("pyspark.errors", "spark", "cs.engines.Spark")
