@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -232,6 +233,30 @@ def rooms_that_import() -> dict[str, set[str]]:
 @pytest.mark.parametrize("package", sorted(ONLY_IN))
 def test_a_library_is_imported_in_its_rooms_only(package):
     assert rooms_that_import().get(package, set()) <= ONLY_IN[package]
+
+
+def test_no_learner_imports_an_engine():
+    """Learners ask for statistics; where the rows are is not their business, but in memory."""
+    found = {
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path, seen in imports().items()
+        for node in (*seen.running, *seen.for_types)
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith("consilience.statistics.engines.")
+        and node.module.rpartition(".")[2] not in ("memory", "spread")
+        and path.relative_to(ROOT).parts[0] not in ("statistics", "show", "cli")
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize("package", ["dask", "distributed", "pyspark", "py4j"])
+def test_a_cluster_is_imported_in_its_adapter_only(package):
+    files = {
+        path.name
+        for path in (ROOT / "statistics" / "engines").glob("*.py")
+        if re.search(rf"(import|from|extra\() ?\"?{package}", path.read_text(encoding="utf-8"))
+    }
+    assert files <= {"dask_runner.py", "spark_runner.py"}
 
 
 def test_private_names_stay_in_their_module():

@@ -16,6 +16,7 @@ import consilience as cs
 from consilience.data.write import to_arrow, write_rows
 from consilience.errors import DataError, FormatError, InputError, MissingFileError
 from consilience.statistics.engines import Batches
+from consilience.statistics.request import CountRequest
 
 TABLE = hospitals()
 FAMILIES = [cs.Family(a, (b,)) for a in TABLE.variables for b in TABLE.variables if a != b]
@@ -235,6 +236,36 @@ def test_asking_for_nothing_reads_nothing(files):
     net = cs.fit(cs.DAG([("smoke", "lung")]), rows, cs.MLE())
     assert net["lung"].parents == ("smoke",)
     assert rows.n_passes == 2  # the source and the families
+
+
+def test_batches_are_not_read_for_nothing():
+    read = []
+
+    class Parts:
+        def __iter__(self):
+            read.append(1)
+            return iter([TABLE])
+
+    assert cs.count(Batches(TABLE.schema, Parts()), []) == []
+    assert Batches(TABLE.schema, Parts()).gather(CountRequest(())) == []
+    assert read == [1, 1]  # when they were made, to see that they start anew
+
+
+def test_more_rows_than_bundles_can_count_are_counted_otherwise(monkeypatch):
+    expected = cs.search(TABLE, search=cs.GES())
+    monkeypatch.setattr("consilience.statistics.engines.joints.MOST_ROWS", 100)
+    found = cs.search(cs.read(TABLE.to_frame(), source="hospital"), search=cs.GES())
+    assert (found.dag, found.score) == (expected.dag, expected.score)
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of ibis itself
+def test_a_table_of_ibis_is_streamed(files):
+    ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed")
+    rows = cs.scan(
+        ibis.duckdb.connect().read_parquet(files), source="hospital", schema=TABLE.schema
+    )
+    for one, other in zip(cs.count(rows, FAMILIES), cs.count(TABLE, FAMILIES), strict=True):
+        np.testing.assert_array_equal(one.table, other.table)
 
 
 class TestWhatGoesWrong:

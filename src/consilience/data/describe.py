@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,17 +14,31 @@ from consilience._freeze import FrozenMap
 from consilience._typing import Floats
 from consilience.data.labels import label
 from consilience.data.table import Table
-from consilience.data.variable import Schema
+from consilience.data.variable import Schema, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Description", "DescriptionRow", "describe", "missing_shares", "titled"]
+__all__ = ["Described", "Description", "DescriptionRow", "describe", "missing_shares", "titled"]
 
 ALL = "all"
 
 _WIDTH = 100
 _NAME_WIDTH, _ORIGIN_WIDTH = 24, 30
+
+
+class Described(Protocol):
+    """What tells its variables and their gaps: a table, or rows that are not in memory."""
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name to variable."""
+        ...
+
+    @property
+    def missing(self) -> Mapping[str, Mapping[str, float]]:
+        """Share missing by source and column."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

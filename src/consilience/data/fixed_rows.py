@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from consilience._freeze import read_only
-from consilience._typing import Codes
+from consilience._typing import Codes, Column, Floats, Integers
 from consilience.data.coding import code_as
 from consilience.data.parts import Part
 from consilience.data.read import weights_of
@@ -52,22 +54,45 @@ class FixedRows:
         assert self.request.schema is not None
         return self.request.schema
 
-    def table(self, part: Part) -> Table:
-        """The rows of a part; a state or a source that the schema lacks is an error."""
+    def tables(self, parts: Iterable[Part], n_rows: int) -> Iterator[Table]:
+        """The rows of the parts, in tables of at least so many rows but for the last.
+
+        A state or a source that the schema lacks is an error.
+        """
+        waiting: list[_Coded] = []
+        for part in parts:
+            waiting.append(self._coded(part))
+            if sum(one.n_rows for one in waiting) >= n_rows:
+                yield self._table(waiting)
+                waiting = []
+        if waiting:
+            yield self._table(waiting)
+
+    def _table(self, coded: Sequence[_Coded]) -> Table:
+        names = self.schema.variables
+        columns = {name: _joined([one.columns[name] for one in coded]) for name in names}
+        codes = [one.source_codes for one in coded if one.source_codes is not None]
+        weights = [one.weights for one in coded if one.weights is not None]
+        return Table(
+            self.schema,
+            columns,
+            _joined(codes) if codes else None,
+            _joined(weights) if weights else None,
+        )
+
+    def _coded(self, part: Part) -> _Coded:
         request, schema = self.request, self.schema
         names = (*part.names, request.source) if request.source else part.names
         rows = with_sources([part], names, request)
         codes = self._source_codes(rows)
         found = Sourced([part], request, schema.source, codes)
         columns = {
-            name: read_only(
-                code_as(variable, found.fragments(name), known_from="one of those found before")
-            )
+            name: code_as(variable, found.fragments(name), known_from="one of those found before")
             for name, variable in schema.variables.items()
         }
         weight = request.weight
         weights = None if weight is None else weights_of(weight, found, part.names)
-        return Table(schema, columns, codes, weights)
+        return _Coded(part.n_rows, columns, codes, weights)
 
     def _source_codes(self, rows: Sourced) -> Codes | None:
         known = self.schema.source
@@ -84,4 +109,17 @@ class FixedRows:
                 f"the source {name!r} is not one of those found before. {known.accepted(name)}",
                 state=name,
             )
-        return read_only(rows.codes.astype(code_type(known.n_states), copy=False))
+        return rows.codes.astype(code_type(known.n_states), copy=False)
+
+
+class _Coded(NamedTuple):
+    """The columns of a part in codes of the schema."""
+
+    n_rows: int
+    columns: dict[str, Column]
+    source_codes: Codes | None
+    weights: Integers | Floats | None
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    return read_only(arrays[0] if len(arrays) == 1 else np.concatenate(arrays))

@@ -18,15 +18,15 @@ Reference: Friedman, Geiger and Goldszmidt (1997), after Chow and Liu (1968).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from consilience import _check
+from consilience.data.describe import Described
 from consilience.data.door import Rows
-from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.statistics.counts import MEMORY_LIMIT
-from consilience.statistics.engines.scans import Scan
 from consilience.statistics.gather import engine_of
 from consilience.statistics.request import Engine
 from consilience.structure.pairs import pair_weights
@@ -118,13 +118,13 @@ def tan_of(
     return DAG(arcs, nodes=[target, *features])
 
 
-def tree_notes(table: Table | Scan) -> tuple[str, ...]:
+def tree_notes(table: Described) -> tuple[str, ...]:
     """What to tell of a tree that was learned from a table: its sources and its gaps."""
-    note = note_on_gaps(table)
-    return (*note_on_tree(engine_of(table)), *(() if note is None else (note,)))
+    note, rows = note_on_gaps(table), cast("Rows | Engine", table)
+    return (*note_on_tree(engine_of(rows)), *(() if note is None else (note,)))
 
 
-def note_on_gaps(table: Table | Scan) -> str | None:
+def note_on_gaps(table: Described) -> str | None:
     """What to tell of a tree that was learned from a table with gaps; None if it has none."""
     by_source = table.missing.values()
     gaps = [name for name in table.variables if any(shares[name] > 0 for shares in by_source)]

@@ -26,7 +26,7 @@ from consilience.data.pieces import USUAL_MARKERS
 from consilience.data.reading_request import ReadRequest
 from consilience.data.row_sample import RowSample, appended
 from consilience.data.sketch import VARIED, Sketch, schema_of
-from consilience.data.table import Table, code_type
+from consilience.data.table import Table
 from consilience.data.text_content import TextForm
 from consilience.data.variable import Schema, Variable
 from consilience.errors import InputError
@@ -47,6 +47,7 @@ from consilience.statistics.engines.tasks import (
     Sampling,
     Sketching,
     Task,
+    n_bytes_a_row,
     tables_of,
 )
 from consilience.statistics.request import Answer, Request
@@ -259,14 +260,9 @@ class Scan:
         """All rows in memory; refused before they are read if they need more than the limit."""
         if self.mapped is not None:
             return self.mapped.table
-        source = [] if self.schema.source is None else [self.schema.source]
-        sizes = [
-            8 if v.is_continuous else code_type(v.n_states)().itemsize
-            for v in [*self.variables.values(), *source]
-        ]
         _check.memory(
             f"a table of {self.n_rows:,} rows",
-            float(self.n_rows) * (sum(sizes) + 8 * (self._request.weight is not None)),
+            float(self.n_rows) * (n_bytes_a_row(self.schema) + 8 * self.has_weights),
             memory_limit,
             "Take a sample, scan.scout(), or say scan.to_table(memory_limit=...).",
         )

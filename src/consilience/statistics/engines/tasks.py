@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, Protocol, TypeVar
 
-from consilience.data.extents import Extent
+from consilience.data.extents import BATCH, Extent
 from consilience.data.fixed_rows import FixedRows
 from consilience.data.reading_request import ReadRequest
 from consilience.data.row_sample import RowSample
 from consilience.data.sketch import Sketch, sketch_of
-from consilience.data.table import Table
+from consilience.data.table import Table, code_type
+from consilience.data.variable import Schema
 from consilience.statistics.engines.ledger import Returned, schema_hash
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Answer, Request
 
-__all__ = ["Asking", "Runner", "Sampling", "Sketching", "Task", "tables_of"]
+__all__ = ["Asking", "Runner", "Sampling", "Sketching", "Task", "n_bytes_a_row", "tables_of"]
 
 Out = TypeVar("Out", covariant=True)
+
+MOST_ROWS, MOST_BYTES = 1 << 20, 1 << 26
+"""Rows that are counted together, and bytes of their codes."""
 
 
 class Task(Protocol[Out]):
@@ -62,8 +66,12 @@ class Asking(Generic[Answer]):
         if held is not None:
             yield held()
         else:
-            for table in tables_of(extent, self.rows):
+            for table in tables_of(extent, self.rows, self._rows_at_once()):
                 yield Memory(table, threads=self.threads)
+
+    def _rows_at_once(self) -> int:
+        """Rows that are counted together: many, since each request costs time by itself."""
+        return max(BATCH, min(MOST_ROWS, MOST_BYTES // n_bytes_a_row(self.rows.schema)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +106,19 @@ class Sampling:
         return Returned(frozenset({extent.id}), n_rows, schema_hash(self.rows.schema), found)
 
 
-def tables_of(extent: Extent, rows: FixedRows) -> Iterator[Table]:
-    """The rows of an extent as tables of bounded size."""
+def tables_of(extent: Extent, rows: FixedRows, n_rows: int = 1) -> Iterator[Table]:
+    """The rows of an extent as tables of bounded size, of about so many rows."""
     held = getattr(extent, "tables", None)
     if held is not None:
         yield from held()
     else:
-        for part in extent.parts(rows.request.wanted):
-            yield rows.table(part)
+        yield from rows.tables(extent.parts(rows.request.wanted), n_rows)
+
+
+def n_bytes_a_row(schema: Schema) -> int:
+    """Bytes of a row of a table without weights."""
+    source = [] if schema.source is None else [schema.source]
+    return sum(
+        8 if one.is_continuous else code_type(one.n_states)().itemsize
+        for one in [*schema.variables.values(), *source]
+    )
