@@ -14,8 +14,8 @@ LinearGaussian Logistic Family Counts Moments Likelihood Soft Event ConsilienceE
 VERBS = """average read scan store discretize count moments naive_bayes tan learn search score
 node_scores compare_graphs shd confusion partial_correlations fit em draws intervals impute
 latent_classes hidden_states influence fuse evaluate cross_evaluate entropy kl_divergence
-log_probability most_probable expected_counts load save plot svg random_dag random_network conflict
-explain information_value sensitivity differences"""
+log_probability most_probable expected_counts load save plot svg random_dag random_network
+conflict explain information_value sensitivity differences explore"""
 CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact PC MLE Dirichlet HDS HDMJS HDMCS
 HDC PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""

@@ -18,6 +18,8 @@ from typing import Any, Final
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -41,6 +43,8 @@ HEADERS: Final = {
 }
 MOST_BYTES = 1_000_000
 """Of the body of a request."""
+LEAST_PACKED = 4_000
+"""Bytes of an answer from which on it is sent packed."""
 KINDS: Final = {"js": "text/javascript", "css": "text/css", "html": "text/html"}
 
 Scope = MutableMapping[str, Any]
@@ -122,6 +126,7 @@ def _routes(desk: Desk) -> Starlette:
             Route("/api/beliefs", beliefs, methods=["POST"]),
             Route("/api/panel/{name}", panel, methods=["POST"]),
         ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=LEAST_PACKED, compresslevel=1)],
         exception_handlers={HTTPException: _refused, ClientDisconnect: _gone},
     )
 

@@ -146,9 +146,9 @@ def _finding(variable: Variable, value: Any) -> Any:
         )
     [(kind, values)] = value.items()
     if kind in ("likelihood", "soft"):
-        _check_form(variable, kind, values, dict, "a number for each state")
+        _check_form(variable, kind, values, dict, words="a number for each state")
         return Likelihood(values) if kind == "likelihood" else Soft(values)
-    _check_form(variable, kind, values, list, "a list of states")
+    _check_form(variable, kind, values, list, words="a list of states")
     named = [_state(variable, state) for state in values]
     if kind == "any":
         return named
@@ -160,7 +160,7 @@ def _finding(variable: Variable, value: Any) -> Any:
     return left
 
 
-def _check_form(variable: Variable, kind: str, values: Any, form: type, words: str) -> None:
+def _check_form(variable: Variable, kind: str, values: Any, form: type, *, words: str) -> None:
     if not isinstance(values, form):
         raise InputError(
             f"given {variable.name!r}: {kind!r} takes {words}, got {values!r}.",

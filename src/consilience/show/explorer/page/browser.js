@@ -7,14 +7,14 @@ const MOST_KEPT = 4;
 
 export function browserEngine(embedded) {
   const { model, still, first } = embedded;
-  const network = still ? null : networkOf(model, embedded.tree);
+  let network = null; // made when it is first asked, so that the page is seen before
   return {
     kind: "browser",
     still,
     panels: embedded.panels,
     model: async () => model,
     beliefs: async (question) => {
-      if (!still) return answered(network, question);
+      if (!still) return answered((network ??= networkOf(model, embedded.tree)), question);
       if (Object.keys({ ...question.given, ...question.do }).length > 0) throw new Error(still);
       return first;
     },

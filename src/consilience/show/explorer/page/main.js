@@ -49,8 +49,16 @@ async function start() {
   describe();
   listen();
   await layOut(app);
+  await shown();
   await ask(null);
 }
+
+// The graph is seen before beliefs are asked for; a page in the background shows no frames.
+const shown = () =>
+  new Promise((go) => {
+    requestAnimationFrame(() => setTimeout(go, 0));
+    setTimeout(go, 100);
+  });
 
 function describe() {
   byId("name").textContent = app.model.name;

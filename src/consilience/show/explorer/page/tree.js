@@ -82,6 +82,7 @@ export function propagated(tree, potentials, likelihoods) {
     for (let i = 0; i < table.length; i += 1) table[i] *= vector[own[i]];
   }
   const up = [];
+  const least = tables.map(() => 1); // bounds what messages have made of positive entries
   let log = 0;
   for (let c = 0; c < tables.length; c += 1) {
     const { size, map, behind } = tree.links[c];
@@ -95,23 +96,31 @@ export function propagated(tree, potentials, likelihoods) {
     const largest = message.reduce((a, b) => (a > b ? a : b), 0);
     if (!(largest > 0)) return { log: -Infinity, marginals: null };
     log += Math.log(largest);
-    for (let s = 0; s < size; s += 1) message[s] /= largest;
+    let smallest = 1;
+    for (let s = 0; s < size; s += 1) {
+      message[s] /= largest;
+      if (message[s] > 0 && message[s] < smallest) smallest = message[s];
+    }
     up.push(message);
     if (map) {
       const above = tables[tree.parent[c]];
       for (let i = 0; i < above.length; i += 1) above[i] *= message[map[i]];
-      log += rescued(above);
+      least[tree.parent[c]] *= smallest;
+      if (least[tree.parent[c]] < 1e-100) {
+        log += rescued(above);
+        least[tree.parent[c]] = 1;
+      }
     }
   }
   for (let c = tables.length - 1; c >= 0; c -= 1) distribute(tree, tables, up, c);
   return { log, marginals: tree.sizes.map((_, axis) => marginal(tree, tables, axis)) };
 }
 
-// A table whose entries come near the end of the floats is scaled up; the log of what it lost.
+// A table whose entries may come near the end of the floats is scaled up; the log of what it lost.
 function rescued(table) {
   let largest = 0;
   for (let i = 0; i < table.length; i += 1) if (table[i] > largest) largest = table[i];
-  if (!(largest > 0 && largest < 1e-100)) return 0;
+  if (!(largest > 0)) return 0;
   for (let i = 0; i < table.length; i += 1) table[i] /= largest;
   return Math.log(largest);
 }
