@@ -6,7 +6,7 @@ const FOLDS = 5;
 // Elements for a panel; `chosen` are its options, and `choose` gets those that are changed.
 export function panelControls(name, model, { chosen, choose, position, borrow }) {
   if (name === "differences" && model.source !== null) return [reference(model, chosen, choose)];
-  if (name === "borrowing" && model.positions) return [slider(model, position, borrow), folds(chosen, choose)];
+  if (name === "borrowing" && model.positions) return [borrowingSlider(model, position, borrow), folds(chosen, choose)];
   return name === "evaluation" ? [folds(chosen, choose)] : [];
 }
 
@@ -19,7 +19,7 @@ function reference(model, chosen, choose) {
   return htmlElement("label", { class: "control" }, ["compared with ", select]);
 }
 
-function slider(model, position, borrow) {
+function borrowingSlider(model, position, borrow) {
   const last = model.positions.length - 1;
   const at = position === null ? last : Math.max(0, model.positions.indexOf(position));
   const input = htmlElement("input", { type: "range", min: "0", max: String(last), step: "1", "data-test": "borrowing" });
