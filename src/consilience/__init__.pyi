@@ -194,9 +194,15 @@ from consilience.show.explorer.exploring import (
 from consilience.show.report import (
     report as report,
 )
+from consilience.show.side_by_side import (
+    beside as beside,
+)
 from consilience.show.views import (
     plot as plot,
     svg as svg,
+)
+from consilience.show.widgets import (
+    widget as widget,
 )
 from consilience.simulate.networks import (
     random_network as random_network,

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from consilience.cli.common import markers, missing_option, parts, source_column_option, spoken
+from consilience.cli.common import missing_option, source_column_option, spoken
 from consilience.cli.file_options import Files, file_options
+from consilience.cli.known_table import known_table
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.sequences import static_model
 from consilience.cli.terminal import echo
 
 if TYPE_CHECKING:
     from types import FrameType
-
-    import consilience as cs
 
 __all__ = ["explore"]
 
@@ -73,7 +72,7 @@ def explore(
     check_outputs([output], [model, *rows, *seconds], force=force)
     check_inputs([model, *rows, *seconds])
     net = static_model(model)
-    table = _table(net, rows, source, missing, files=files) if rows else None
+    table = known_table(net, rows, source, missing, files=files) if rows else None
     explorer = cs.explore(
         net,
         table,
@@ -100,23 +99,3 @@ def explore(
 def _end(_: int, __: FrameType | None) -> None:
     """End as by Ctrl-C."""
     raise KeyboardInterrupt
-
-
-def _table(
-    net: cs.Network,
-    rows: tuple[str, ...],
-    source: str | None,
-    missing: tuple[str, ...],
-    *,
-    files: Files,
-) -> cs.Table:
-    import consilience as cs
-
-    return cs.read(
-        parts(rows, source),
-        source=source or net.source,
-        missing=markers(missing),
-        schema=net.variables,
-        partial=True,
-        **files.reading_as(net, rows),
-    )

@@ -166,6 +166,11 @@ class Event:
     def __str__(self) -> str:
         return self.name if self.tree is None else text_of(self.tree)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return f"Event({self.name!r})" if self.tree is None else f"Event.parse({str(self)!r})"
 

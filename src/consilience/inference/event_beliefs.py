@@ -73,6 +73,11 @@ class Estimate(float):
     def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
         return float(self), self.standard_error
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         return f"{float(self)!r} (estimated, standard error {self.standard_error:.2g})"
 

@@ -70,6 +70,11 @@ class PartialCorrelations:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
+    def _repr_html_(self) -> str:
+        from consilience.show.notebook import view
+
+        return view(self)
+
     def __repr__(self) -> str:
         width = max(6, *(len(name) for name in self.names))
         lines = [" " * width + "".join(f" {name:>{width}}" for name in self.names)]

@@ -58,7 +58,10 @@ from consilience.incomplete.em import Convergence
 from consilience.incomplete.imputation import Imputation
 from consilience.incomplete.rubin import PooledAnswer
 from consilience.incomplete.variational import VariationalResult
+from consilience.inference.event import Event
+from consilience.inference.event_beliefs import Estimate
 from consilience.inference.explanations import Explanation
+from consilience.inference.precision_matrix import PartialCorrelations
 from consilience.latent.influence_record import Influence
 from consilience.latent.number_of_states import HiddenStates
 from consilience.network.factor import Factor
@@ -327,6 +330,9 @@ NOTEBOOK: Mapping[type, Callable[[Any], str]] = {
     Influence: drawn_influence,
     PooledAnswer: records.pooled,
     Explanation: records.explanation,
+    Event: records.event,
+    Estimate: records.estimate,
+    PartialCorrelations: records.partial_correlations,
     Conflict: tabled,
     BeliefShift: tabled,
     InformationValue: tabled,

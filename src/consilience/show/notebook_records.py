@@ -18,7 +18,10 @@ from consilience.incomplete.imputation import Imputation
 from consilience.incomplete.parameter_names import parameter_names
 from consilience.incomplete.rubin import PooledAnswer
 from consilience.incomplete.variational import VariationalResult
+from consilience.inference.event import Event
+from consilience.inference.event_beliefs import Estimate
 from consilience.inference.explanations import Explanation
+from consilience.inference.precision_matrix import PartialCorrelations
 from consilience.latent.number_of_states import HiddenStates
 from consilience.network.record import Record
 from consilience.show.html import (
@@ -31,6 +34,7 @@ from consilience.show.html import (
     line_chart,
     notes,
     number,
+    shaded,
 )
 from consilience.show.notebook_graphs import counted, drawn_graph
 from consilience.structure.independence.statements import Verdict
@@ -42,17 +46,40 @@ __all__ = [
     "bound",
     "climb",
     "cross_evaluation",
+    "estimate",
     "evaluation",
+    "event",
     "explanation",
     "gaps",
     "hidden_states",
     "imputation",
+    "partial_correlations",
     "pooled",
     "search",
     "story",
 ]
 
 N_MEASURES = 6
+
+
+def event(found: Event) -> str:
+    """An event in words."""
+    return heading(type(found).__name__, str(found))
+
+
+def estimate(found: Estimate) -> str:
+    """A number that was estimated from draws, and how sure it is."""
+    error = f"estimated from draws, standard error {found.standard_error:.2g}"
+    return heading(f"{float(found):.6g}", error)
+
+
+def partial_correlations(found: PartialCorrelations) -> str:
+    """The matrix, stronger correlations on a stronger ground."""
+    lines: list[Line] = [
+        (name, *(shaded(abs(x), f"{x:.3f}") for x in row))
+        for name, row in zip(found.names, found.values.tolist(), strict=True)
+    ]
+    return heading(type(found).__name__) + grid(("", *found.names), lines)
 
 
 def story(record: Record) -> str:

@@ -134,8 +134,8 @@ def page_file(name: str) -> str:
 
 
 @cache
-def joined_modules() -> str:
-    """All modules of the page as one script."""
+def joined_modules(first: str = FIRST) -> str:
+    """A module of the page and all that it needs as one script."""
     order: dict[str, None] = {}
 
     def visit(name: str) -> None:
@@ -144,7 +144,7 @@ def joined_modules() -> str:
                 visit(needed)
             order[name] = None
 
-    visit(FIRST)
+    visit(first)
     parts = [EXPORT.sub("", IMPORT.sub("", page_file(name))) for name in order]
     return '"use strict";\n' + "\n".join(parts)
 
