@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from statistics import NormalDist
 from threading import Lock
 from typing import Any
 
@@ -42,6 +43,7 @@ KEPT = 8  # networks with interventions that are kept, with their junction trees
 N_POINTS = 48  # of a density
 REACH = 4.0  # standard deviations of each component that a density is drawn for
 LEVEL = 0.95
+NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 class Answers:
@@ -183,7 +185,8 @@ def _belief(found: Factor | Mixture) -> Any:
     mean, sd = float(found.mean), float(found.sd)
     if sd == 0:
         return {"mean": mean, "sd": 0.0, "low": mean, "high": mean, "density": []}
-    low, high = found.interval(LEVEL)
+    is_normal = found.n_components == 1
+    low, high = (mean - NORMAL * sd, mean + NORMAL * sd) if is_normal else found.interval(LEVEL)
     return {"mean": mean, "sd": sd, "low": low, "high": high, "density": _density(found)}
 
 

@@ -29,6 +29,15 @@ export function shortened(text, length) {
   return `${letters.slice(0, head).join("")}…${letters.slice(letters.length - (length - 1 - head)).join("")}`;
 }
 
+// A text shortened to about this room at a size in pixels, by rough widths of letters.
+export function fittedText(text, room, size) {
+  const width = (letter) => (/[A-Zmw@%&\u0590-\u{1ffff}]/u.test(letter) ? 0.76 : /[iljtfr.,'|:;!()[\] ]/.test(letter) ? 0.4 : 0.62);
+  const letters = [...text];
+  let length = 0;
+  for (let used = 0; length < letters.length && used <= room / size; length += 1) used += width(letters[length]);
+  return shortened(text, length < letters.length ? Math.max(3, length - 1) : letters.length);
+}
+
 // Offer a text or blob as a file.
 export function offered(name, content, kind) {
   const blob = content instanceof Blob ? content : new Blob([content], { type: kind });

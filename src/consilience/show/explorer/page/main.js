@@ -14,6 +14,8 @@ import { emptyView, findingWords, fragmentOf, shortNumber, viewOf } from "./text
 
 const pristine = document.documentElement.outerHTML;
 const PANEL_DELAY = 300; // milliseconds that a panel waits for the next click
+const PANEL_PATIENCE = 1500; // milliseconds after which a panel says that it is working
+const WORKING = { svg: "", table: { columns: [], rows: [] }, notes: ["The library is working."] };
 
 const app = {
   engine: null,
@@ -283,14 +285,23 @@ async function askPanel() {
   if (app.view.node) asked.node = app.view.node;
   if (app.view.sources) asked.sources = app.view.sources;
   byId("panel").setAttribute("aria-busy", "true");
+  const patience = setTimeout(() => drawPanel(name, title, WORKING, [cancelButton()]), PANEL_PATIENCE);
   try {
     const answer = await app.engine.panel(name, asked);
     if (number === app.panelAsked) drawPanel(name, title, answer, controls(name), openRow);
   } catch (problem) {
-    if (number === app.panelAsked) draw([problem.message]);
+    const words = problem.name === "AbortError" ? "This was cancelled." : problem.message;
+    if (number === app.panelAsked) draw([words]);
   }
+  clearTimeout(patience);
   if (number === app.panelAsked) byId("panel").setAttribute("aria-busy", "false");
   return undefined;
+}
+
+function cancelButton() {
+  const button = htmlElement("button", { type: "button", "data-test": "cancel", text: "cancel" });
+  button.addEventListener("click", () => app.engine.cancel());
+  return htmlElement("p", { class: "control" }, [button]);
 }
 
 function controls(name) {

@@ -1,7 +1,8 @@
 // The engine of the server: the library answers, the page draws.
 
 export function serverEngine() {
-  let pending = null;
+  let pending = null; // the beliefs that are asked for
+  let drawn = null; // the panel
   return {
     kind: "server",
     still: "",
@@ -11,7 +12,12 @@ export function serverEngine() {
       pending = new AbortController();
       return posted("api/beliefs", question, pending.signal);
     },
-    panel: (name, question) => posted(`api/panel/${encodeURIComponent(name)}`, question),
+    panel: async (name, question) => {
+      drawn?.abort();
+      drawn = new AbortController();
+      return posted(`api/panel/${encodeURIComponent(name)}`, question, drawn.signal);
+    },
+    cancel: () => drawn?.abort(),
     layout: (node) => asked(`api/layout?focus=${encodeURIComponent(node)}&steps=2`),
     row: (number) => asked(`api/row?number=${number}`),
     page: async () => (await fetch("api/page")).text(),
