@@ -92,6 +92,14 @@ def test_log_probabilities_are_those_of_the_findings_given_the_source():
         assert logs[source] == pytest.approx(np.log(wanted))
 
 
+def test_what_is_known_about_the_source_is_not_among_the_findings_of_a_source():
+    asked = {"given": {"b": "low", "site": {"likelihood": {"north": 4.0, "south": 2.0}}}}
+    logs = desk(small()).beliefs(asked)["log_probability"]
+    for source in ("north", "south"):
+        wanted = small().query("b", given={"site": source})["low"]
+        assert logs[source] == pytest.approx(np.log(wanted))
+
+
 def test_findings_that_no_source_allows_are_refused():
     with pytest.raises(cs.errors.ImpossibleEvidenceError):
         desk(small()).beliefs({"given": {"site": "south", "a": "no"}})

@@ -98,11 +98,12 @@ def _by_trees(net: Network, given: Mapping[str, Any], sources: tuple[str, ...]) 
         refuse_impossible(net, evidence, MEMORY_LIMIT)
     by_source: dict[str, Any] = {}
     logs: dict[str, float | None] = {"all": _finite(log)}
+    name = str(net.source)
+    others = {key: value for key, value in given.items() if key != name}
+    rest = evidence_of(net.variables, others) if sources else evidence
     for source in sources:
-        name, code = str(net.source), net.variables[str(net.source)].code(source)
-        rest = {key: value for key, value in evidence.likelihoods.items() if key != name}
-        within = replace(evidence, known={**evidence.known, name: code}, likelihoods=rest)
-        beliefs, log = _propagated(net, within)
+        code = net.variables[name].code(source)
+        beliefs, log = _propagated(net, replace(rest, known={**rest.known, name: code}))
         by_source[source] = beliefs if _is_allowed(net, given, source) else None
         prior = float(net.tables[name].table[code])
         logs[source] = None if beliefs is None else _finite(log - math.log(prior))
