@@ -14,15 +14,20 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 from bench import data_dir, peer
@@ -72,6 +77,7 @@ def main() -> None:
     several |= {name: nets[name] for name in ("hailfinder", "andes")}
     for name, net in several.items():
         tell_cpu(name, net, choices.clicks)
+    tell_users(several["alarm x 10 sources"])
     with chromium() as browser:
         if browser is None:
             return
@@ -135,15 +141,49 @@ def do_cross(a: Any, b: Any) -> bool:
 
 def tell_cpu(name: str, net: cs.Network, n_clicks: int) -> None:
     """CPU of answers as the server finds them, without the network."""
-    import json
-
     desk, spent = Desk(Subject(net)), []
-    desk.warm_up()
+    desk.beliefs({})
     for given in findings(net, n_clicks):
         began = time.process_time()
         json.dumps(desk.beliefs({"given": given}))
         spent.append(1000 * (time.process_time() - began))
     print(f"{name}: CPU of a belief, median {np.median(spent):.1f} ms, worst {max(spent):.1f} ms")
+
+
+def tell_users(net: cs.Network) -> None:
+    """One user, four at once, and one after fifty clients that hung up."""
+    asked = [json.dumps({"given": given}) for given in findings(net, 20)]
+    with cs.explore(net, open=False) as explorer:
+        where = urlsplit(explorer.url)
+        post(where, asked[0])
+        alone = float(np.median([post(where, body)[0] for body in asked]))
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda body: post(where, body), asked * 4))
+        together = float(np.median([seconds for seconds, _ in found]))
+        n_texts = len({text for _, text in found})
+        for _ in range(50):
+            with socket.create_connection((where.hostname, where.port)) as gone:
+                head = f"POST {where.path}api/beliefs HTTP/1.1\r\nHost: {where.netloc}\r\n"
+                kind = "Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+                gone.sendall((head + kind).encode())
+        later = float(np.median([post(where, body)[0] for body in asked]))
+    print(
+        f"server: one user {1000 * alone:.0f} ms, four at once {1000 * together:.0f} ms "
+        f"({together / alone:.1f} x; {n_texts} answers to {len(set(asked))} questions), after 50 "
+        f"that hung up {1000 * later:.0f} ms"
+    )
+
+
+def post(where: SplitResult, body: str) -> tuple[float, bytes]:
+    """Seconds of one answer on a connection of its own, and its text."""
+    began = time.perf_counter()
+    connection = HTTPConnection(str(where.hostname), where.port)
+    connection.request(
+        "POST", f"{where.path}api/beliefs", body, {"content-type": "application/json"}
+    )
+    text = connection.getresponse().read()
+    connection.close()
+    return time.perf_counter() - began, text
 
 
 def findings(net: cs.Network, n: int) -> Iterator[dict[str, str]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from consilience.data.table import Table
-from consilience.errors import InputError
+from consilience.errors import ConsilienceError, InputError
 from consilience.network.network import Network
 from consilience.show.explorer.answers import Answers
 from consilience.show.explorer.export import page_of
@@ -78,9 +79,9 @@ class Desk:
         return page_of(self._subject.network, self.facts(), self.beliefs({}), panels)
 
     def warm_up(self) -> None:
-        """Compile what the first answer needs."""
-        self.facts()
-        self.beliefs({})
+        """Compile what the first answer needs; what cannot be answered is told when it is asked."""
+        with suppress(ConsilienceError):
+            self.beliefs({})
 
 
 def _whole(name: str, text: str) -> int:

@@ -165,7 +165,8 @@ class _Server:
         self._server = uvicorn.Server(config)
         self.ended = threading.Event()
         threading.Thread(target=self._run, args=(listening,), name="explorer", daemon=True).start()
-        threading.Thread(target=desk.warm_up, name="explorer warm-up", daemon=True).start()
+        for work in (desk.facts, desk.warm_up):
+            threading.Thread(target=work, name="explorer warm-up", daemon=True).start()
 
     def _run(self, listening: socket.socket) -> None:
         try:
