@@ -386,6 +386,21 @@ def test_show_writes_a_picture(model, tmp_path):
     assert (tmp_path / "m.svg").read_text().startswith("<svg ")
 
 
+def test_show_draws_beliefs_and_sets_off_what_is_known(model, tmp_path):
+    net = cs.load(model)
+    node = next(n for n in net.variables if n != net.source)
+    state = net.variables[node].discrete_states[0]
+    passed("show", model, "--given", f"{node}={state}", "--svg", tmp_path / "known.svg")
+    text = (tmp_path / "known.svg").read_text(encoding="utf-8")
+    assert 'font-weight="700"' in text
+    assert "100.0%" in text
+    assert all(s in text for s in net.variables[node].discrete_states)
+
+
+def test_show_says_where_beliefs_are_drawn(model):
+    assert "--svg" in misused("show", model, "--given", "x=1")
+
+
 def test_show_names_an_unknown_node(model):
     assert "Did you mean 'smoke'?" in refused("show", model, "--node", "smoek")
 

@@ -7,6 +7,8 @@ from functools import cache
 import numpy as np
 
 import consilience as cs
+from consilience.answers.difference_parts import difference_parts
+from consilience.inference.event_beliefs import Estimate
 
 ODD = "a<b>&$x$"
 
@@ -214,6 +216,12 @@ THINGS = {
     "Sensitivity": lambda: cs.sensitivity(tables(), "ill", {"sex": "F"}),
     "AnswerIntervals": lambda: cs.intervals(tables(), "ill", draws=20),
     "Differences": lambda: cs.differences(tables()),
+    "DifferenceParts": lambda: difference_parts(tables(), "ill", draws=20)[0],
     "Explanation": lambda: net().mpe({"pressure": 120.0}),
+    "Event": lambda: cs.Event(ODD) == "<typical>",
+    "Estimate": lambda: Estimate(0.25, 0.01),
+    "PartialCorrelations": lambda: cs.partial_correlations(
+        rows().pooled(), names=["age", "pressure"]
+    ),
 }
 """By the name of its class, what makes it."""
