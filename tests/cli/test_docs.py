@@ -27,6 +27,7 @@ PAGES = (
     "fusion",
     "incomplete",
     "latent",
+    "report",
 )
 
 

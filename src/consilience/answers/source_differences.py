@@ -48,6 +48,7 @@ __all__ = [
     "SourceDifference",
     "VarianceComponents",
     "differences",
+    "family_text",
     "gain_of",
 ]
 
@@ -200,7 +201,7 @@ class Differences:
         """The families, one in each row; evidence is relative to that of pooled sources."""
         rows = self.families
         return {
-            "family": [_family_text(one) for one in rows],
+            "family": [family_text(one) for one in rows],
             "tied": [_gain(one.tied, one.pooled) for one in rows],
             "separate": [_gain(one.separate, one.pooled) for one in rows],
             "size": [one.size for one in rows],
@@ -405,7 +406,8 @@ def _components(net: Network, name: str) -> Iterator[VarianceComponents]:
         yield VarianceComponents(name, j, first, tuple(others), float(variance), states[j])
 
 
-def _family_text(one: FamilyDifference) -> str:
+def family_text(one: FamilyDifference) -> str:
+    """A family in words: the child and, behind a line, its parents."""
     return f"{one.family} | {', '.join(one.parents)}" if one.parents else one.family
 
 

@@ -20,6 +20,7 @@ __all__ = ["document", "figure", "section", "sentences", "table"]
 
 N_ROWS = 60
 CELL_LENGTH = 80
+ROUNDING = 1e-12  # what is smaller is 0
 
 STYLE = (
     ":root{color-scheme:light dark;--page:#ffffff;--ink:#1f2937;--soft:#526075;--box:#f1f5f9;"
@@ -110,6 +111,7 @@ def _shown(cell: Any) -> str:
     if cell is None:
         return "-"
     if isinstance(cell, float):
+        cell = cell if abs(cell) > ROUNDING else 0.0
         return f"{cell:,.0f}" if cell.is_integer() and abs(cell) >= 1 else f"{cell:.4g}"
     return str(cell)
 

@@ -143,7 +143,9 @@ def across(left: float, right: float, y: float) -> str:
     )
 
 
-def hatching(x: float, y: float, width: float, height: float, *, gap: float = 6.0) -> str:
+def hatching(
+    x: float, y: float, width: float, height: float, *, gap: float = 6.0, opacity: float = 0.6
+) -> str:
     """Thin lines from the lower left to the upper right of a box."""
     lines = []
     for shift in np.arange(gap, width + height, gap).tolist():
@@ -152,7 +154,7 @@ def hatching(x: float, y: float, width: float, height: float, *, gap: float = 6.
         lines.append(f"M{number(start[0])},{number(start[1])}L{number(end[0])},{number(end[1])}")
     return (
         f'<path d="{"".join(lines)}" fill="none" stroke="currentColor" stroke-width=".7" '
-        'stroke-opacity=".55"/>'
+        f'stroke-opacity="{opacity:g}"/>'
     )
 
 

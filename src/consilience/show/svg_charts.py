@@ -144,13 +144,14 @@ def curve_chart(
 
 def stack(charts: Sequence[Chart], title: str | None = None) -> Chart:
     """Charts below each other, each under its name, as one."""
-    titles = [title or "", *(chart.label for chart in charts)]
-    width = max([*(chart.width for chart in charts), *(1.1 * text_width(w, 17) for w in titles)])
+    labels = (1.12 * text_width(chart.label, SIZE) for chart in charts)
+    head = 1.1 * text_width(title or "", 17)
+    width = max([head, *labels, *(chart.width for chart in charts)])
     top = 30.0 if title else 4.0
     body = [f'<text y="14" font-size="17" font-weight="600">{plain(title)}</text>' if title else ""]
     for chart in charts:
         body.append(
-            f'<text y="{number(top + 10)}" font-weight="600">{plain(chart.label)}</text>'
+            f'<text x="2" y="{number(top + 10)}" font-weight="600">{plain(chart.label)}</text>'
             f'<g transform="translate(0 {number(top + 26)})">{chart.body}</g>'
         )
         top += chart.height + 44

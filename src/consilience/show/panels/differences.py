@@ -18,7 +18,7 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.answers.difference_parts import PARTS, DifferenceParts, difference_parts
-from consilience.answers.source_differences import FamilyDifference, differences
+from consilience.answers.source_differences import FamilyDifference, differences, family_text
 from consilience.distributions import Categorical
 from consilience.errors import InputError
 from consilience.network.network import Network
@@ -91,8 +91,8 @@ def heat_map(question: Question, node: str) -> Chart | None:
 def family_lines(families: tuple[FamilyDifference, ...]) -> list[str]:
     """A sentence for each family, the clearest first."""
     return [
-        f"{one.family}{f' given {chr(44).join(one.parents)}' if one.parents else ''}: "
-        f"{one.verdict}; {one.size:.3g} nats a row, most in {one.source} ({one.largest:.3g})."
+        f"{family_text(one)}: {one.verdict}; {one.size:.3g} nats a row, most in {one.source} "
+        f"({one.largest:.3g})."
         for one in families
     ]
 
