@@ -15,7 +15,7 @@ VERBS = """average read scan store discretize count moments naive_bayes tan lear
 node_scores compare_graphs shd confusion partial_correlations fit em draws intervals impute
 latent_classes hidden_states influence fuse evaluate cross_evaluate entropy kl_divergence
 log_probability most_probable expected_counts load save plot svg random_dag random_network
-conflict explain information_value sensitivity differences explore"""
+conflict explain information_value sensitivity differences explore report beside widget"""
 CHOICES = """Quantiles Cuts BIC AIC BDeu BHD HillClimb GES Exact PC MLE Dirichlet HDS HDMJS HDMCS
 HDC PerState Gamma Pooled Separate EM StructuralEM AvailableCases NaiveBayesClassifier TANClassifier
 NetworkClassifier"""
