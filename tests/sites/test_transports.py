@@ -55,20 +55,24 @@ def check_pooled(study: cs.sites.Federation) -> None:
 
 
 def test_https_gives_the_answer_of_all_rows_to_the_bit(addresses, keys):
-    check_pooled(cs.sites.federation(addresses, study="s", secret=keys))
+    study = cs.sites.federation(addresses, study="s", secret=keys)
+    check_pooled(study)
+    study.close()
 
 
 def test_folders_give_the_answer_of_all_rows_to_the_bit(tmp_path):
-    folders = [tmp_path / name for name in PARTS]
+    folders, stop = [tmp_path / name for name in PARTS], threading.Event()
     threads = []
     for site, folder in zip(sites(PARTS, mode="secure"), folders, strict=True):
         folder.mkdir()
-        one = threading.Thread(
-            target=watch, args=(site, folder), kwargs={"seconds": 20}, daemon=True
-        )
-        one.start()
-        threads.append(one)
-    check_pooled(cs.sites.federation(folders, study="s"))
+        threads.append(threading.Thread(target=watch, args=(site, folder), kwargs={"stop": stop}))
+        threads[-1].start()
+    try:
+        check_pooled(cs.sites.federation(folders, study="s"))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
     first = sorted(folders[0].glob("*.request"))[0]
     assert first.read_text().startswith('{"arrays":[],"content":{}')
     assert first.with_suffix(".reply").exists()

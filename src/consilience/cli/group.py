@@ -23,7 +23,7 @@ __all__ = ["main"]
 OWN_FILES: Final = (
     *("learn", "query", "mpe", "predict", "impute", "sample", "convert", "show", "score"),
     *("evaluate", "compare", "explore", "fuse", "strength", "store", "demo", "warmup", "changes"),
-    *("identify", "effect", "counterfactual", "fairness", "report"),
+    *("identify", "effect", "counterfactual", "fairness", "report", "site"),
 )
 """The commands that are a file of their name."""
 

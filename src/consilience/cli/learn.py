@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from consilience.cli.common import INTERRUPTED, Refusal, data_argument, screen, spoken
+from consilience.cli.common import INTERRUPTED, Refusal, screen, spoken
 from consilience.cli.engines import check_row_inputs, engine_option, in_memory
 from consilience.cli.estimators import Tables, estimator_of, table_options
 from consilience.cli.file_options import Files, file_options
@@ -21,6 +21,7 @@ from consilience.cli.sequences import (
     steps_back,
     time_option,
 )
+from consilience.cli.site import check_either, learn_over_sites, sites_option
 from consilience.cli.structures import TAN, Structure, find_graph, structure_options
 from consilience.cli.summary import summarize
 from consilience.cli.terminal import echo
@@ -33,7 +34,8 @@ __all__ = ["learn"]
 
 
 @click.command()
-@data_argument
+@click.argument("data", nargs=-1, metavar="DATA...")
+@sites_option
 @reading_options
 @file_options
 @structure_options
@@ -69,6 +71,7 @@ def learn(
     files: Files,
     wanted: Structure,
     *,
+    sites: Path | None,
     tables: Tables,
     ess: float | None,
     gaps: str | None,
@@ -104,6 +107,9 @@ def learn(
     A store (see 'store'), a folder or a pattern such as 'visits/*.parquet' is read where it is,
     part by part, and so is any DATA with --engine.
 
+    With --sites the rows stay where they are: the file names a study and its sites, which answer
+    requests for counts as their policies allow ('consilience site').
+
     With --sequence, --time or --order the rows are sequences in time: arcs lead from nodes such as
     x(t-1) into the present, and the model answers 'forecast', 'filter' and 'smooth'.
 
@@ -120,6 +126,7 @@ def learn(
     """
     import consilience as cs
 
+    check_either(data, sites)
     if output is not None:
         cs.files.check_model_path(output)
     check_outputs([output], [*data, wanted.structure or ""], force=force)
@@ -127,6 +134,10 @@ def learn(
     ess_of_score = ess if has_ess(wanted.score) else None
     is_for_tables = ess_of_score is None or tables.parameters == "dirichlet"
     estimator = estimator_of(tables, ess if is_for_tables else None)
+    if sites is not None:
+        how = {"estimator": estimator, "gaps": _gaps(gaps)}
+        learn_over_sites(sites, wanted, ess_of_score, output=output, **how)
+        return
     steps = steps_back(wanted.order)
     if sequence is not None or time is not None or steps is not None or hidden:
         in_time = (sequence, time, steps)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from consilience.errors import ConsilienceError, FormatError, RefusalError, SiteError
+from consilience.sites.https import Https
 from consilience.sites.message import MOST_BYTES, Reply, Request, digest
 from consilience.sites.site import Site
 from consilience.sites.study_record import Round
@@ -107,6 +108,12 @@ class Exchange:
         if not self.policies:
             self.policies = [one.policy for one in replies]
         return replies
+
+    def close(self) -> None:
+        """Close what connections there are."""
+        for way in self.ways:
+            if isinstance(way, Https):
+                way.close()
 
     def _answers(self, data: bytes, limit: int) -> list[bytes]:
         """What each site sent; the first that did not is the error, once all are done or late."""

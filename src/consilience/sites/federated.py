@@ -51,6 +51,26 @@ class Federation:
         return self._schema
 
     @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name to variable, as of a table."""
+        return self._schema.variables
+
+    @property
+    def source(self) -> str | None:
+        """Name of the source variable; None if counts leave masked."""
+        return None if self._schema.source is None else self._schema.source.name
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the sites, if each has counts of its own."""
+        return () if self._schema.source is None else self._schema.source.discrete_states
+
+    @property
+    def n_rows(self) -> float:
+        """Rows of all sites together."""
+        return sum(self.record.n_rows.values())
+
+    @property
     def agreement(self) -> Agreement:
         """Study, sites, variables and mode."""
         return self._gathered.agreement
@@ -97,6 +117,10 @@ class Federation:
         if self._scout is None:
             self._scout = scout_of(self)
         return self._scout
+
+    def close(self) -> None:
+        """Close the connections to the sites."""
+        self._gathered.exchange.close()
 
     def __repr__(self) -> str:
         names = _check.listed(self.agreement.names)
@@ -168,6 +192,22 @@ def federation(
     ways = [_way(site, place, secret) for place, site in enumerate(_listed(sites))]
     _check.positive("federation", seconds=seconds)
     exchange = Exchange(ways, seconds)
+    try:
+        return _agreed(exchange, study, variables, mode, source=source)
+    except BaseException:
+        exchange.close()
+        raise
+
+
+def _agreed(
+    exchange: Exchange,
+    study: str,
+    variables: Sequence[str] | None,
+    mode: str | None,
+    *,
+    source: str,
+) -> Federation:
+    """The sites once they have told what they have and agreed on the study."""
     replies = exchange.ask(Request("schema", study), MOST_HEADER // 8)
     told = [_about_itself(exchange, place, reply) for place, reply in enumerate(replies)]
     names = _names(told)

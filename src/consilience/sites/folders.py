@@ -11,6 +11,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from consilience import _check, _write
@@ -81,6 +82,7 @@ def watch(
     *,
     seconds: float | None = None,
     pause: float = 0.005,
+    stop: Event | None = None,
 ) -> int:
     """Answer the requests in a folder that have no reply yet, until the time is up.
 
@@ -94,6 +96,8 @@ def watch(
         How long to watch; zero answers what is there, None watches until interrupted.
     pause
         Seconds between two looks.
+    stop
+        Ends the watch once it is set.
 
     Returns
     -------
@@ -110,18 +114,24 @@ def watch(
     while True:
         for request in sorted(path.glob("*.request")):
             n_answered += _answer(site, request)
-        if end is not None and time.monotonic() >= end:
+        is_late = end is not None and time.monotonic() >= end
+        if is_late or (stop is not None and stop.wait(pause)):
             return n_answered
-        time.sleep(pause)
+        if stop is None:
+            time.sleep(pause)
 
 
 def _answer(site: Site, request: Path) -> int:
     reply = request.with_suffix(".reply")
     if reply.exists():
         return 0
-    if request.stat().st_size > MOST_BYTES:
-        raise InputError(f"{str(request)!r} is larger than a message can be.", file=str(request))
-    answer = site.answer(request.read_bytes(), ASKER)
+    try:
+        if request.stat().st_size > MOST_BYTES:
+            raise InputError(f"{str(request)!r} is larger than a message can be.")
+        data = request.read_bytes()
+    except FileNotFoundError:  # taken away meanwhile
+        return 0
+    answer = site.answer(data, ASKER)
     with _write.written(reply) as stream:
         stream.write(answer)
     return 1
