@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from doc_pages import run_page
 
 import consilience as cs
 from consilience.cli import main
@@ -104,3 +106,8 @@ def test_https_needs_certificates(tmp_path):
     found = run("site", "serve", tmp_path / "rows.csv", "--policy", tmp_path / "policy.toml")
     assert found.exit_code == 2
     assert "--certificate" in found.output
+
+
+def test_the_guide_runs_and_answers_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(Path(__file__).parents[2] / "docs" / "sites.md")
