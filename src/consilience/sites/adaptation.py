@@ -141,8 +141,11 @@ def shared_prior(net: Network) -> SharedPrior:
         if name == net.source:
             continue
         posterior, parents = net[name].posterior, net[name].parents
-        is_shared = isinstance(posterior, HierarchicalPosterior) and posterior.view in SHARED
-        if not is_shared or net.source is None or parents[:1] != (net.source,):
+        if (
+            not isinstance(posterior, HierarchicalPosterior)
+            or posterior.view not in SHARED
+            or parents[:1] != (net.source,)
+        ):
             raise ModelError(
                 f"the table of {name!r} shares no base between sources. Fit several sources with "
                 "cs.HDMCS() or cs.HDMJS().",
