@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 CLUSTERS := .venv-clusters
 WHEEL := .venv-wheel
 
-.PHONY: demo test test-clusters test-lowest wheel check torture docs coverage clean
+.PHONY: demo test test-clusters test-lowest wheel check torture experiments-check docs coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/consilience demo
@@ -35,6 +35,9 @@ wheel:
 
 torture: $(VENV)/.installed-test  # minutes; TORTURE="--only discrete --seed 7" chooses
 	$(BIN)/python -m torture $(TORTURE)
+
+experiments-check: $(VENV)/.installed-test  # minutes; needs CONSILIENCE_DATA
+	$(BIN)/python experiments/check.py $(CHECK)
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
