@@ -17,7 +17,7 @@ from consilience import _check
 from consilience._typing import Seed
 from consilience.data.door import Rows
 from consilience.data.table import Table
-from consilience.errors import DataError, InputError
+from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, climb_rows, em, refuse_logistic
 from consilience.incomplete.hidden import Hidden
@@ -26,7 +26,7 @@ from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
 from consilience.parameters.fit_record import ROUNDING, Statistics
-from consilience.parameters.fitting import FitTask, fit_task
+from consilience.parameters.fitting import fit_task
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import held_rows
 from consilience.statistics.request import Engine
@@ -135,11 +135,11 @@ def fit(
     seen = task.statistics()
     if isinstance(gaps, AvailableCases) or not _has_gaps(seen):
         return task.network(seen)
-    table = _fillable(task, rows)
+    refuse_logistic(task)
     if isinstance(gaps, VariationalBayes):
         return _filled(
             dag,
-            table,
+            rows,
             estimator,
             gaussian,
             gaps=gaps,
@@ -147,7 +147,7 @@ def fit(
             seed=seed,
             memory_limit=memory_limit,
         )
-    return climb_rows(task, table, seen, gaps or EM(), seed=seed).network
+    return climb_rows(task, seen, gaps or EM(), seed=seed).network
 
 
 def _filled(
@@ -167,10 +167,6 @@ def _filled(
             f"fit: no row is complete for a hidden node ({_check.listed(hidden)}), so "
             "cs.AvailableCases() has nothing to go by. Use gaps=cs.EM().",
             parameter="gaps",
-        )
-    if not isinstance(rows, Table):
-        raise InputError(
-            f"fit: hidden nodes need a Table, got a {type(rows).__name__}.", parameter="rows"
         )
     if isinstance(gaps, VariationalBayes):
         if estimator is not None and not isinstance(estimator, Dirichlet):
@@ -201,16 +197,3 @@ def _has_gaps(seen: Statistics) -> bool:
         *(one.n_incomplete / max(one.n_rows + one.n_incomplete, 1) for one in seen.fits),
     ]
     return max(missing) > ROUNDING
-
-
-def _fillable(task: FitTask, rows: Table | Engine) -> Table:
-    """The rows, refused if nothing can fill their gaps yet; the choice that leaves them out is
-    named.
-    """
-    refuse_logistic(task)
-    if not isinstance(rows, Table):
-        raise DataError(
-            "rows have gaps and are not in memory, where EM needs them. Say "
-            "gaps=cs.AvailableCases() to leave incomplete rows out of each family."
-        )
-    return rows

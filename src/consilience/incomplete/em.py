@@ -25,8 +25,7 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Seed
-from consilience.data.door import Rows, as_table
-from consilience.data.table import Table
+from consilience.data.door import Rows
 from consilience.errors import DataError, ImpossibleEvidenceError, InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.ascent import Climber, while_climbing
@@ -40,13 +39,11 @@ from consilience.incomplete.first_tables import (
     template,
     with_smoothed_tables,
 )
-from consilience.incomplete.hidden import Hidden, continuous_of, with_hidden
+from consilience.incomplete.hidden import Hidden, continuous_of, engine_with_hidden
 from consilience.incomplete.hidden_scale import note_on_scale, standardized_network
-from consilience.incomplete.restarts import (
-    ended_by,
-    never_recorded,
-    number_of_starts,
-)
+from consilience.incomplete.recorded import impossible_row, never_recorded, recorded_by_source
+from consilience.incomplete.restarts import ended_by, number_of_starts
+from consilience.inference.case_requests import CasesRequest, RowsOfEngine, prepared
 from consilience.inference.cases import Cases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor
@@ -54,6 +51,8 @@ from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.pooling import Separate
 from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.gather import engine_of
+from consilience.statistics.request import Engine
 from consilience.structure.searches.task import Progress
 
 __all__ = ["EM", "Convergence", "climb_rows", "em", "refuse_logistic"]
@@ -148,7 +147,7 @@ class Convergence(Generic[Found]):
 
 def em(
     dag: DAG,
-    rows: Rows,
+    rows: Rows | Engine,
     estimator: Estimator | Regressor | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -169,7 +168,9 @@ def em(
         The graph; its nodes are variables of the table, hidden nodes, and the source if the graph
         is to say what depends on it.
     rows
-        A table; or a frame or path, which is read by the default rules.
+        A table or an engine; or a frame or path, which is read by the default rules. A graph of
+        tables whose rows are not in memory takes one pass for all steps if the different cases fit
+        there, else one pass a step; the answer has the same bits.
     estimator, gaussian
         How expected counts and moments become distributions, as in :func:`consilience.fit`.
     choice
@@ -203,16 +204,15 @@ def em(
     if not isinstance(choice, EM):
         raise InputError(f"em: choice must be cs.EM(...), got {choice!r}.", parameter="choice")
     hidden = {} if hidden is None else hidden
-    table = with_hidden(as_table(rows), dag, hidden)
+    engine = engine_with_hidden(engine_of(rows), dag, hidden)
     task = fit_task(
-        dag, table, estimator, gaussian=gaussian, hidden=tuple(hidden), memory_limit=memory_limit
+        dag, engine, estimator, gaussian=gaussian, hidden=tuple(hidden), memory_limit=memory_limit
     )
     refuse_logistic(task, hidden)
     if start is not None:
-        check_start(start, task.parents(), table.schema, hidden)
+        check_start(start, task.parents(), engine.schema, hidden)
     return climb_rows(
         task,
-        table,
         task.statistics(),
         choice,
         hidden=hidden,
@@ -224,7 +224,6 @@ def em(
 
 def climb_rows(
     task: FitTask,
-    table: Table,
     seen: Statistics,
     choice: EM,
     *,
@@ -234,10 +233,8 @@ def climb_rows(
     progress: Progress | None = None,
 ) -> Convergence[Network]:
     """EM for a checked task whose statistics ``seen`` are known; see :func:`em`."""
-    unseen = (*hidden, *never_recorded(table, task.kind, hidden))
-    return _Run(
-        task, table, seen, choice, unseen, start, _check.generator(seed), progress
-    ).convergence()
+    unseen = (*hidden, *never_recorded(task.engine, task.kind, hidden))
+    return _Run(task, seen, choice, unseen, start, _check.generator(seed), progress).convergence()
 
 
 def refuse_logistic(task: FitTask, hidden: Mapping[str, object] | None = None) -> None:
@@ -267,7 +264,6 @@ class _Run:
     """One call of EM."""
 
     task: FitTask
-    table: Table
     seen: Statistics
     choice: EM
     hidden: tuple[str, ...]
@@ -313,7 +309,7 @@ class _Run:
     def levels(self) -> tuple[str, ...]:
         """The hidden continuous nodes, parents first."""
         order = [n for n in self.task.dag.topological_order() if n in self.hidden]
-        return continuous_of(order, self.table.variables)
+        return continuous_of(order, self.task.engine.schema.variables)
 
     def _scaled(self, net: Network, task: FitTask, used: Statistics) -> Network:
         """The network with zero, unit and sign of hidden continuous nodes, whose families have
@@ -330,18 +326,18 @@ class _Run:
         whole = replace(net, distributions={**net.distributions, **touched})
         return standardized_network(whole, self.levels)
 
-    def _prepared(self, task: FitTask) -> tuple[Network, Cases]:
-        """A network of the graph, and the rows as its cases."""
+    def _prepared(self, task: FitTask) -> tuple[Network, Cases | RowsOfEngine]:
+        """A network of the graph, and the rows prepared for it."""
         net = self._template(task)
         apart = [one.names[-1] for one in self.seen.moments if one.source is not None]
-        limit = self.task.memory_limit
-        return net, Cases.of(net, self.table, apart=apart, memory_limit=limit)
+        request = CasesRequest(net, apart, memory_limit=self.task.memory_limit)
+        return net, prepared(self.task.engine, request)
 
     def _report(self, best: Climb, n_starts: int) -> GapReport:
         told = report_of(
             self.choice, best, n_starts, self.seen, hidden=self.hidden, continuous=self.levels
         )
-        alone = _alone_in_a_source(self.task, self.table)
+        alone = _alone_in_a_source(self.task)
         notes = (*(told.notes or ()), *note_on_scale(self.levels), *alone)
         return replace(told, notes=notes)
 
@@ -355,7 +351,7 @@ class _Run:
                 v.states == local[v.name].child.states for one in local.values() for v in one.given
             ):
                 return Network(local, task.root[0].child.name if task.root else None)
-        return template(task, self.seen, self.table, self.hidden)
+        return template(task, self.seen, self.hidden)
 
     def _start(self, climbing: FitTask, net: Network, number: int) -> Network:
         """Where a start begins: as given, from the complete rows, or at random."""
@@ -364,7 +360,7 @@ class _Run:
             return like(net, self.start)
         if not self.hidden and number == 0:
             return with_smoothed_tables(net)
-        return random_start(climbing, net, self.table, self.hidden, rng=self.rng)
+        return random_start(climbing, net, self.hidden, rng=self.rng)
 
     @property
     def n_starts(self) -> int:
@@ -377,30 +373,26 @@ class _Run:
 
     def _refuse_impossible(self, start: Network) -> None:
         """Refuse a start that excludes a row: what is zero once stays zero."""
-        impossible = np.isneginf(start.log_likelihood(self.table)) & (_weights(self.table) > 0)
-        if impossible.any():
-            row = int(np.flatnonzero(impossible)[0]) + 1
-            raise ImpossibleEvidenceError(
-                f"em: the network to start from gives row {row} the probability zero, and EM could "
-                "never use it. Give one without zeros, such as a fit with cs.Dirichlet().",
-                row=row,
-            )
+        request = CasesRequest(start, memory_limit=self.task.memory_limit)
+        if prepared(self.task.engine, request).expected(start).log_likelihood > -np.inf:
+            return
+        row = impossible_row(start, self.task.engine)
+        where = "a row" if row is None else f"row {row}"
+        raise ImpossibleEvidenceError(
+            f"em: the network to start from gives {where} the probability zero, and EM could "
+            "never use it. Give one without zeros, such as a fit with cs.Dirichlet().",
+            **({} if row is None else {"row": row}),
+        )
 
 
-def _weights(table: Table) -> Floats:
-    return np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
-
-
-def _alone_in_a_source(task: FitTask, table: Table) -> list[str]:
+def _alone_in_a_source(task: FitTask) -> list[str]:
     """A note on variables that a source never recorded, if nothing ties it to the others."""
     if task.source == "" or not any(isinstance(one, Separate) for one in task.chosen.values()):
         return []
     lacking = [
-        f"{name!r} in {source!r}"
-        for code, source in enumerate(table.sources)
-        for name in task.kind
-        for column in [table.column(name)[table.column(task.source) == code]]
-        if len(column) and not (column == column if column.dtype == float else column >= 0).any()
+        f"{one.name!r} in {one.source!r}"
+        for one in recorded_by_source(task.engine, list(task.kind))
+        if one.n_rows > 0 and one.n_recorded == 0
     ]
     if not lacking:
         return []

@@ -26,7 +26,10 @@ from consilience.errors import DataError, GraphError, InputError
 from consilience.network.network import Network
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
-from consilience.statistics.gather import engine_of
+from consilience.statistics.engines.memory import Memory
+from consilience.statistics.family import Family
+from consilience.statistics.gather import count, engine_of
+from consilience.statistics.request import Engine
 
 __all__ = [
     "check_start",
@@ -63,7 +66,7 @@ def first_tables(net: Network, start: Network | None) -> dict[str, Floats]:
     return found
 
 
-def template(task: FitTask, seen: Statistics, table: Table, hidden: Sequence[str]) -> Network:
+def template(task: FitTask, seen: Statistics, hidden: Sequence[str]) -> Network:
     """A network of the graph, estimated from the complete rows.
 
     If regressions cannot be, since no row has a value of a hidden node, from rows in which hidden
@@ -74,7 +77,7 @@ def template(task: FitTask, seen: Statistics, table: Table, hidden: Sequence[str
     except DataError:
         if not hidden:
             raise
-    rng = np.random.default_rng(0)
+    table, rng = _rows_of(task.engine), np.random.default_rng(0)
     for _ in range(TRIES):
         some = replace(task, engine=engine_of(labelled(table, hidden, rng)))
         try:
@@ -88,7 +91,7 @@ def template(task: FitTask, seen: Statistics, table: Table, hidden: Sequence[str
 
 
 def random_start(
-    task: FitTask, net: Network, table: Table, hidden: Sequence[str], *, rng: np.random.Generator
+    task: FitTask, net: Network, hidden: Sequence[str], *, rng: np.random.Generator
 ) -> Network:
     """A network to start from at random; the source stays as it is.
 
@@ -96,7 +99,8 @@ def random_start(
     (:func:`labelled`), or to rows drawn with replacement if nothing is hidden.
     """
     if not net.regressions:
-        return with_tables(net, random_tables(table, net, hidden, rng))
+        return with_tables(net, random_tables(task.engine, net, hidden, rng))
+    table = _rows_of(task.engine)
     if hidden:
         some = labelled(table, hidden, rng)
     else:
@@ -106,10 +110,16 @@ def random_start(
 
 
 def random_tables(
-    table: Table, net: Network, hidden: Sequence[str], rng: np.random.Generator
+    engine: Engine, net: Network, hidden: Sequence[str], rng: np.random.Generator
 ) -> dict[str, Floats]:
     """Random tables around the estimates; the table of the source stays as it is."""
     found = {}
+    touched = [
+        name
+        for name, local in net.tables.items()
+        if name not in (*hidden, net.source) and set(local.parents) & set(hidden)
+    ]
+    shares = _shares(engine, touched)
     for name, local in net.tables.items():
         if name == net.source:
             found[name] = local.table
@@ -117,8 +127,7 @@ def random_tables(
         if name in hidden:
             cells = rng.gamma(EVENNESS_OF_HIDDEN, size=local.table.shape)
         else:
-            is_touched = any(parent in hidden for parent in local.parents)
-            around = _shares(table, name) if is_touched else smoothed(local.table)
+            around = shares[name] if name in shares else smoothed(local.table)
             cells = around * rng.exponential(size=local.table.shape)
         found[name] = cells / cells.sum(axis=-1, keepdims=True)
     return found
@@ -205,11 +214,24 @@ def with_tables(net: Network, tables: Mapping[str, Floats]) -> Network:
     return Network({**net.distributions, **changed}, net.source)
 
 
-def _shares(table: Table, name: str) -> Floats:
-    """Smoothed shares of the states of a variable."""
-    column, n_states = table.column(name), table.variables[name].n_states
-    counts = np.bincount(column[column >= 0], minlength=n_states) + 1.0
-    return np.asarray(counts / counts.sum(), float)
+def _shares(engine: Engine, names: Sequence[str]) -> dict[str, Floats]:
+    """Smoothed shares of the states of some variables."""
+    found = {}
+    for one in count(engine, [Family(name) for name in names]) if names else []:
+        counts = one.values[0, 0] + 1.0
+        found[one.child.name] = np.asarray(counts / counts.sum(), float)
+    return found
+
+
+def _rows_of(engine: Engine) -> Table:
+    """The rows themselves, which random starts of regressions need."""
+    if not isinstance(engine, Memory):
+        raise InputError(
+            "random starts of a network with continuous nodes are fitted to rows in memory, which "
+            f"{type(engine).__name__} has not. Give a network to start from (start=), or a table.",
+            parameter="rows",
+        )
+    return engine.table
 
 
 def check_start(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 
@@ -12,8 +14,17 @@ from consilience.data.table import Table, code_type
 from consilience.data.variable import Schema, Variable
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
+from consilience.statistics.engines.memory import Memory
+from consilience.statistics.request import Answer, Engine, Request
 
-__all__ = ["Hidden", "blank_columns", "continuous_of", "hidden_variables", "with_hidden"]
+__all__ = [
+    "Hidden",
+    "blank_columns",
+    "continuous_of",
+    "engine_with_hidden",
+    "hidden_variables",
+    "with_hidden",
+]
 
 Hidden = Mapping[str, int | Sequence[str] | type[float]]
 """For each hidden node the number of its states, or their names; ``float`` if it is continuous."""
@@ -30,11 +41,59 @@ def with_hidden(table: Table, dag: DAG, hidden: Hidden) -> Table:
     >>> wide.variables["cold"].states, wide.column("cold").tolist()
     (('1', '2'), [-1, -1])
     """
+    return _widened(table, _new_variables(table.schema, dag, hidden)) if hidden else table
+
+
+def engine_with_hidden(engine: Engine, dag: DAG, hidden: Hidden) -> Engine:
+    """The same for the rows of an engine."""
     if not hidden:
-        return table
+        return engine
+    if isinstance(engine, Memory):
+        return Memory(with_hidden(engine.table, dag, hidden))
+    return _WithHidden(engine, _new_variables(engine.schema, dag, hidden))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WithHidden:
+    """An engine whose rows have more columns, without any value."""
+
+    engine: Engine
+    variables: Mapping[str, Variable]
+
+    @property
+    def schema(self) -> Schema:
+        """What the rows are about, hidden nodes included."""
+        schema = self.engine.schema
+        return Schema({**schema.variables, **self.variables}, schema.source)
+
+    def gather(self, request: Request[Answer]) -> Answer:
+        """The answer for all rows."""
+        return self.engine.gather(_OfWidened(request, self.variables, self.schema))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfWidened(Generic[Answer]):
+    """A request for rows with more columns."""
+
+    request: Request[Answer]
+    variables: Mapping[str, Variable]
+    schema: Schema
+
+    def empty(self, _: Schema) -> Answer:
+        return self.request.empty(self.schema)
+
+    def work(self, part: Memory) -> Answer:
+        return self.request.work(Memory(_widened(part.table, self.variables)))
+
+    def merge(self, left: Answer, right: Answer) -> Answer:
+        return self.request.merge(left, right)
+
+
+def _new_variables(schema: Schema, dag: DAG, hidden: Hidden) -> dict[str, Variable]:
+    """The hidden nodes of the graph, none of which may be a column."""
     variables = hidden_variables(hidden)
     for name in variables:
-        if name in table.schema:
+        if name in schema:
             raise InputError(
                 f"hidden: {name!r} is a column of the table; a hidden node is one that the table "
                 "does not have.",
@@ -42,6 +101,11 @@ def with_hidden(table: Table, dag: DAG, hidden: Hidden) -> Table:
             )
         if name not in dag.nodes:
             _check.unknown("node", name, dag.nodes)
+    return variables
+
+
+def _widened(table: Table, variables: Mapping[str, Variable]) -> Table:
+    """The table with columns without any value."""
     columns = blank_columns(variables, table.n_rows)
     return Table(
         schema=Schema({**table.variables, **variables}, table.schema.source),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 from consilience import _check
-from consilience.data.table import Table
 from consilience.errors import DataError
 
-__all__ = ["all_starts", "ended_by", "never_recorded", "note_on_hidden", "number_of_starts"]
+__all__ = ["all_starts", "ended_by", "note_on_hidden", "number_of_starts"]
 
 RESTARTS_IF_HIDDEN = 9
 RESTARTS_IF_CONTINUOUS = 2
@@ -58,17 +57,6 @@ def ended_by(climbs: Sequence[AnyClimb], best: AnyClimb) -> str:
     """Why the best start ended, or that the last one was interrupted."""
     last = climbs[-1].stopped_by
     return last if last == "interrupt" else best.stopped_by
-
-
-def never_recorded(table: Table, nodes: Iterable[str], hidden: Collection[str]) -> list[str]:
-    """Discrete nodes that the table has a column of, with nothing in it."""
-    return [
-        name
-        for name in nodes
-        if name not in hidden
-        and not table.variables[name].is_continuous
-        and not (table.column(name) >= 0).any()
-    ]
 
 
 def note_on_hidden(hidden: Collection[str]) -> list[str]:

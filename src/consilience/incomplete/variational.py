@@ -34,8 +34,7 @@ from scipy.special import digamma, gammaln
 
 from consilience import _check, _freeze
 from consilience._typing import Bools, Floats, Seed
-from consilience.data.door import Rows, as_table
-from consilience.data.table import Table
+from consilience.data.door import Rows
 from consilience.distributions import LinearGaussian
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
@@ -48,17 +47,18 @@ from consilience.incomplete.first_tables import (
     template,
     with_smoothed_tables,
 )
-from consilience.incomplete.hidden import Hidden, with_hidden
+from consilience.incomplete.hidden import Hidden, engine_with_hidden
+from consilience.incomplete.recorded import never_recorded
 from consilience.incomplete.restarts import (
     all_starts,
     ended_by,
-    never_recorded,
     note_on_hidden,
     number_of_starts,
 )
 from consilience.incomplete.space import Space
 from consilience.incomplete.steps import as_counts
-from consilience.inference.cases import Cases, Expected
+from consilience.inference.case_requests import CasesRequest, prepared
+from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
@@ -67,7 +67,9 @@ from consilience.parameters.fit_record import GapReport, Statistics
 from consilience.parameters.fitting import FitTask, fit_task
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.statistics.counts import MEMORY_LIMIT
+from consilience.statistics.gather import engine_of
 from consilience.statistics.moments import Moments
+from consilience.statistics.request import Engine
 from consilience.structure.searches.task import Progress
 
 __all__ = [
@@ -151,7 +153,7 @@ class VariationalResult:
 
 def variational(
     dag: DAG,
-    rows: Rows,
+    rows: Rows | Engine,
     prior: Dirichlet | None = None,
     *,
     gaussian: Regressor | None = None,
@@ -169,7 +171,7 @@ def variational(
     dag
         The graph; its nodes are variables of the table and hidden nodes.
     rows
-        A table, a frame or a path; sources are pooled.
+        A table, an engine, a frame or a path; sources are pooled.
     prior
         The Dirichlet prior of the tables; ``Dirichlet(ess=1)`` if not given.
     gaussian
@@ -195,21 +197,21 @@ def variational(
     choice = VariationalBayes() if choice is None else choice
     _check_arguments(prior, choice)
     hidden = {} if hidden is None else hidden
-    table = with_hidden(as_table(rows), dag, hidden)
-    task = fit_task(dag, table, prior, gaussian=gaussian, memory_limit=memory_limit)
+    engine = engine_with_hidden(engine_of(rows), dag, hidden)
+    task = fit_task(dag, engine, prior, gaussian=gaussian, memory_limit=memory_limit)
     refuse_logistic(task)
     if start is not None:
-        check_start(start, task.parents(), table.schema, hidden)
-    unseen = (*hidden, *never_recorded(table, task.kind, hidden))
+        check_start(start, task.parents(), engine.schema, hidden)
+    unseen = (*hidden, *never_recorded(engine, task.kind, hidden))
     seen = task.statistics()
-    net, problem = _problem(task, table, prior, seen, hidden=unseen, memory_limit=memory_limit)
+    net, problem = _problem(task, prior, seen, hidden=unseen)
     rng = _check.generator(seed)
     is_blind = bool(unseen) and start is None
 
     def one_start(number: int) -> BoundClimb:
         is_random = number > 0 or is_blind
         if is_random:
-            begun = random_start(task, net, table, unseen, rng=rng)
+            begun = random_start(task, net, unseen, rng=rng)
         else:
             begun = with_smoothed_tables(net) if start is None else like(net, start)
         tables = {name: local.table for name, local in begun.tables.items()}
@@ -241,18 +243,12 @@ def _check_arguments(prior: object, choice: object) -> None:
 
 
 def _problem(
-    task: FitTask,
-    table: Table,
-    prior: Dirichlet,
-    seen: Statistics,
-    *,
-    hidden: Sequence[str],
-    memory_limit: float,
+    task: FitTask, prior: Dirichlet, seen: Statistics, *, hidden: Sequence[str]
 ) -> tuple[Network, BoundProblem]:
     """A network of the graph, and the problem of the rows; the source's table is fixed."""
     plain = replace(task, chosen={**task.chosen, "regression": HIGHEST})
-    net = template(plain, seen, table, hidden)
-    cases = Cases.of(net, table, memory_limit=memory_limit)
+    net = template(plain, seen, hidden)
+    cases = prepared(task.engine, CasesRequest(net, memory_limit=task.memory_limit))
     fixed = () if net.source is None else (net.source,)
     tables = {name: local.table for name, local in net.tables.items()}
     problem = BoundProblem.of(cases, seen, prior, tables, fixed=fixed)

@@ -38,6 +38,9 @@ from consilience.inference.event_beliefs import (
 from consilience.inference.explanations import (
     Explanation as Explanation,
 )
+from consilience.inference.log_likelihoods import (
+    total_log_likelihood as total_log_likelihood,
+)
 from consilience.inference.precision_matrix import (
     PartialCorrelations as PartialCorrelations,
 )

@@ -30,7 +30,8 @@ Sources are no special case: the source is a node that every row has.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -50,12 +51,14 @@ from consilience.errors import (
     ModelError,
 )
 from consilience.inference.case_graph import CaseGraph
+from consilience.inference.case_pool import HiddenSet, OpenRows, Pool, summed
 from consilience.inference.cut_cases import CutCases
 from consilience.inference.evidence import Scope
 from consilience.inference.evidence_rows import network_columns
 from consilience.inference.large_cases import LargeCases
 from consilience.inference.layout import Layout
 from consilience.inference.normal_cases import Cells, NormalCases, normal_order
+from consilience.inference.whole_sums import UNIT, WholeSums, weights_of
 from consilience.kernels.cases import (
     CaseArrays,
     case_offsets,
@@ -68,13 +71,51 @@ from consilience.kernels.cases import (
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.statistics.moments import Moments
 
-__all__ = ["Cases", "Expected", "check_whole_weights", "refuse_logistic_nodes"]
+__all__ = [
+    "Cases",
+    "Expected",
+    "ExpectedSums",
+    "check_whole_weights",
+    "refuse_logistic_nodes",
+]
 
 MOST_JOINT_STATES = 512
 """Hidden sets with more joint states than this go through the junction tree."""
 
 
 _NONE = np.zeros(0, np.int64)
+
+
+class ExpectedSums(NamedTuple):
+    """Expected statistics that merge: the same bits for any partition, but for the moments.
+
+    ``counted`` are the counts of families of which rows have everything, in units of ``1 / scale``;
+    ``whole`` has those of all others, ``log_scale`` what the continuous part adds to the
+    log-likelihood.
+    """
+
+    counted: Integers
+    scale: int
+    whole: WholeSums
+    moments: Mapping[str, Moments]
+    log_scale: float
+
+    def merge(self, other: ExpectedSums) -> ExpectedSums:
+        """The sums over the rows of both."""
+        scale = max(self.scale, other.scale)
+        return ExpectedSums(
+            self.counted * (scale // self.scale) + other.counted * (scale // other.scale),
+            scale,
+            self.whole.merge(other.whole),
+            {name: one.merge(other.moments[name]) for name, one in self.moments.items()},
+            self.log_scale + other.log_scale,
+        )
+
+    def expected(self, theta: Floats) -> Expected:
+        """The expected statistics under the tables that the sums were found with."""
+        known = self.counted / self.scale
+        log_likelihood = self.whole.log_likelihood + _log_of(known, theta) + self.log_scale
+        return Expected(self.whole.values + known, self.moments, log_likelihood)
 
 
 class Expected(NamedTuple):
@@ -89,7 +130,7 @@ class Expected(NamedTuple):
     log_likelihood: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Cases:
     """The rows of a table as cases of one graph.
 
@@ -99,22 +140,28 @@ class Cases:
         The network whose graph the cases are for.
     layout
         How its tables stand in a vector.
-    counted
-        Counts, as a vector, of the families of which rows have everything.
+    counted, scale
+        Counts, as a vector, of the families of which rows have everything, and what a row counts.
     normal
         The continuous part of the rows.
-    small
-        The cases of hidden sets that are enumerated.
-    large
-        The rows for junction trees, or None.
+    small, sets
+        The cases of hidden sets that are enumerated, and these sets.
+    open_rows
+        The rows for junction trees.
+    keeps_barren, memory_limit
+        As for :meth:`of`.
     """
 
     net: Network
     layout: Layout
-    counted: Floats
+    counted: Integers
+    scale: int
     normal: NormalCases
     small: CaseArrays
-    large: LargeCases | CutCases | None
+    sets: tuple[HiddenSet, ...]
+    open_rows: OpenRows
+    keeps_barren: bool
+    memory_limit: float
 
     @classmethod
     def of(
@@ -169,7 +216,7 @@ class Cases:
             net,
             rows.values,
             rows.by_name(net),
-            rows.weights,
+            rows.weights / rows.scale,
             apart=apart,
             source=source,
             keeps_barren=keeps_barren,
@@ -183,10 +230,21 @@ class Cases:
             net, layout, rows, normal, kept=~is_large[pairs.rows], memory_limit=memory_limit
         )
         places = np.flatnonzero(is_large)
-        large = _large_cases(
-            net, rows, normal, places, keeps_barren=keeps_barren, memory_limit=memory_limit
+        sets = tuple(zip(pairs.members, pairs.barren, strict=True))
+        found = cls(
+            net,
+            layout,
+            counted,
+            rows.scale,
+            normal,
+            small,
+            sets,
+            OpenRows(places, rows.codes[places], rows.weights[places]),
+            keeps_barren,
+            memory_limit,
         )
-        return cls(net, layout, counted, normal, small, large)
+        _ = found.large  # what is too large is refused now
+        return found
 
     def expected(self, net: Network) -> Expected:
         """Expected statistics under a network with the graph of the cases."""
@@ -203,22 +261,72 @@ class Cases:
         Tables need not be normalised. The log-likelihood is minus infinity if a row is impossible;
         it then does not count.
         """
-        cells = self.normal.cells({} if regressions is None else regressions)
-        counts, log_likelihood = self._expect(theta, cells)
-        moments = self.normal.moments(cells, counts[len(theta) :]) if self.normal.names else {}
-        return Expected(counts[: len(theta)], moments, log_likelihood)
+        return self.sums(theta, regressions).expected(theta)
 
-    def _expect(self, theta: Floats, cells: Cells) -> tuple[Floats, float]:
-        """Expected counts of tables and of cells, one after the other, and the log-likelihood."""
-        counts = np.concatenate([self.counted, np.zeros(len(cells.values))])
+    def sums(
+        self, theta: Floats, regressions: Mapping[str, LinearGaussian] | None = None
+    ) -> ExpectedSums:
+        """The same as sums that merge with those of other rows."""
+        cells = self.normal.cells({} if regressions is None else regressions)
+        whole, n_cells = self._sums(theta, cells), len(theta)
+        moments = {}
+        if self.normal.names:
+            moments = self.normal.moments(cells, whole.values[n_cells:])
+            whole = whole._replace(counts=whole.counts[:, :n_cells])
+        return ExpectedSums(self.counted, self.scale, whole, moments, cells.log_scale)
+
+    def merge(self, other: Cases) -> Cases:
+        """The cases of the rows of both, equal ones merged; the graph has no continuous node."""
+        scale = max(self.scale, other.scale)
+        one, two = (
+            Pool(each.small._replace(weight=each.small.weight * (scale // each.scale)), each.sets)
+            for each in (self, other)
+        )
+        both = one.merge(two)
+        open_rows = [each.open_rows.scaled(scale // each.scale) for each in (self, other)]
+        return replace(
+            self,
+            counted=self.counted * (scale // self.scale) + other.counted * (scale // other.scale),
+            scale=scale,
+            small=both.arrays,
+            sets=both.sets,
+            open_rows=open_rows[0].merge(open_rows[1]),
+        )
+
+    def check_memory(self, limit: float) -> None:
+        """Refuse cases that take more than so many bytes."""
+        held = sum(array.nbytes for array in (*self.small, self.open_rows.codes))
+        _check.memory("the cases of the incomplete rows", held, limit, "Use fewer rows.")
+
+    @cached_property
+    def large(self) -> LargeCases | CutCases | None:
+        """The rows for junction trees, in one tree or, if that is too large, in one for each."""
+        if not len(self.open_rows.places):
+            return None
+        how = {
+            "places": self.open_rows.places,
+            "keeps_barren": self.keeps_barren,
+            "memory_limit": self.memory_limit,
+        }
+        rows = self.open_rows.codes, self.open_rows.weights
+        try:
+            return LargeCases.of(self.net, *rows, self.normal, **how)
+        except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
+            return CutCases.of(self.net, *rows, self.normal, **how)
+
+    def _sums(self, theta: Floats, cells: Cells) -> WholeSums:
+        """Expected counts of tables and of cells, one after the other, and the log-likelihood.
+
+        Without the counts of the families of which rows have everything.
+        """
         numbers = np.concatenate([theta, cells.values]) if len(cells.values) else theta
-        is_counted = self.counted > 0
-        with np.errstate(divide="ignore"):
-            log_likelihood = float(self.counted[is_counted] @ np.log(theta[is_counted]))
-        log_likelihood += expect_cases(self.small, numbers, counts, self._room())
-        if self.large is not None:
-            log_likelihood += self.large.expect(self.layout, numbers, counts)
-        return counts, log_likelihood + cells.log_scale
+        sums = WholeSums.none(len(numbers), self.scale)
+        logs = np.empty(len(self.small.of_set))
+        room = self._room()
+        digits = np.empty((2, len(room)), np.int64)
+        expect_cases(self.small, numbers, UNIT, sums.counts, logs, room, digits)
+        sums = sums.with_logs(logs, self.small.weight)
+        return sums if self.large is None else self.large.expect(self.layout, numbers, sums)
 
     def draw(
         self,
@@ -231,7 +339,7 @@ class Cases:
         A row of weight w stands for w rows. The log-likelihood is not given.
         """
         cells = self.normal.cells({} if regressions is None else regressions)
-        counts = np.concatenate([self.counted, np.zeros(len(cells.values))])
+        counts = np.concatenate([self.counted / self.scale, np.zeros(len(cells.values))])
         numbers = np.concatenate([theta, cells.values])
         n_draws = int(self.small.weight.sum())
         states, room = np.empty(n_draws, np.int32), self._room()
@@ -245,6 +353,13 @@ class Cases:
 
     def _room(self) -> Floats:
         return np.empty(max(1, int(self.small.n_joint.max(initial=1))))
+
+
+def _log_of(counted: Floats, theta: Floats) -> float:
+    """Log probability of families that were counted."""
+    has = counted > 0
+    with np.errstate(divide="ignore"):
+        return float(np.sum(counted[has] * np.log(theta[has])))
 
 
 def refuse_logistic_nodes(net: Network) -> None:
@@ -277,13 +392,14 @@ class _Rows:
 
     codes: npt.NDArray[np.int32]
     values: Floats
-    weights: Floats
+    weights: Integers
+    scale: int
 
     @classmethod
     def of(cls, net: Network, table: Table) -> _Rows:
         columns = network_columns(net, table)
         names = [name for name in net.variables if name not in net.regressions]
-        weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(float)
+        weights, scale = weights_of(table)
         values = np.full((table.n_rows, len(net.regressions)), np.nan)
         for j, name in enumerate(normal_order(net)):
             if name in columns:
@@ -292,12 +408,12 @@ class _Rows:
         if not net.regressions and table.n_rows:
             coded = ((columns[n], net.variables[n].n_states) for n in names if n in columns)
             first, ranks = rows_alike(coded, table.n_rows)
-            weights = np.bincount(ranks, weights).astype(float)
+            weights = summed(ranks, weights, len(first))
         codes = np.full((len(first), len(names)), -1, np.int32)
         for v, name in enumerate(names):
             if name in columns:
                 codes[:, v] = columns[name][first]
-        return cls(codes, values[first], weights)
+        return cls(codes, values[first], weights, scale)
 
     def by_name(self, net: Network) -> dict[str, npt.NDArray[np.int32]]:
         """The codes of each discrete node."""
@@ -380,12 +496,12 @@ class _Pairs:
         order = np.lexsort((key, of_set))
         case_of = np.empty(len(pairs), np.int64)
         leaders = merge_cases(order, of_set, first, offset, case_of)
-        weight = np.bincount(case_of, rows.weights[pair_rows], minlength=len(leaders))
+        weight = summed(case_of, rows.weights[pair_rows], len(leaders))
         taken = np.concatenate([np.arange(first[p], first[p + 1]) for p in leaders] or [first[:0]])
         inside = [shape.inside(one, families) for one, families in zip(sets, touched, strict=True)]
         return CaseArrays(
             of_set[leaders],
-            weight.astype(float),
+            weight,
             np.append(0, np.cumsum(n_families[of_set[leaders]])).astype(np.int64),
             offset[taken],
             np.where(is_small, self.n_joint, 1).astype(np.int64),
@@ -465,52 +581,16 @@ class _Shape:
         return out.reshape(len(families), int(np.prod(sizes)))
 
 
-def _large_cases(
-    net: Network,
-    rows: _Rows,
-    normal: NormalCases,
-    places: Integers,
-    *,
-    keeps_barren: bool,
-    memory_limit: float,
-) -> LargeCases | CutCases | None:
-    """The rows with large hidden sets, in one tree or, if that is too large, in one for each."""
-    if not len(places):
-        return None
-    codes, weights = rows.codes[places], rows.weights[places]
-    try:
-        return LargeCases.of(
-            net,
-            codes,
-            weights,
-            normal,
-            places=places,
-            keeps_barren=keeps_barren,
-            memory_limit=memory_limit,
-        )
-    except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
-        return CutCases.of(
-            net,
-            codes,
-            weights,
-            normal,
-            places=places,
-            keeps_barren=keeps_barren,
-            memory_limit=memory_limit,
-        )
-
-
-def _counted(net: Network, layout: Layout, rows: _Rows, is_kept: Bools) -> Floats:
+def _counted(net: Network, layout: Layout, rows: _Rows, is_kept: Bools) -> Integers:
     """Counts of the families of which the kept rows have everything, as a vector."""
     index = {name: v for v, name in enumerate(layout.shapes)}
-    tables = {}
+    tables = [np.zeros(0, np.int64)]
     for name, shape in layout.shapes.items():
         columns = [rows.codes[:, index[n]] for n in (*net.tables[name].parents, name)]
         known = np.flatnonzero(is_kept & np.logical_and.reduce([c >= 0 for c in columns]))
         place = np.ravel_multi_index([column[known] for column in columns], shape)
-        counts = np.bincount(place, rows.weights[known], minlength=int(np.prod(shape)))
-        tables[name] = counts.astype(float)
-    return layout.flatten(tables)
+        tables.append(summed(place, rows.weights[known], int(np.prod(shape))))
+    return np.concatenate(tables)
 
 
 def check_whole_weights(owner: str, table: Table) -> None:

@@ -29,6 +29,7 @@ from consilience.inference.large_cases import barren_nodes
 from consilience.inference.layout import Layout, is_normalised
 from consilience.inference.normal_cases import NormalCases
 from consilience.inference.traceback import draw_rows
+from consilience.inference.whole_sums import WholeSums
 from consilience.network.network import Network
 
 __all__ = ["CutCases"]
@@ -45,7 +46,7 @@ class _Row:
     neither the value nor that of any descendant is known.
     """
 
-    weight: float
+    weight: int
     places: Mapping[str, Place]
     batch: Batch
     sets: Mapping[Scope, Integers]
@@ -75,7 +76,7 @@ class CutCases:
         cls,
         net: Network,
         codes: npt.NDArray[np.int32],
-        weights: Floats,
+        weights: Integers,
         normal: NormalCases,
         *,
         places: Integers,
@@ -97,32 +98,36 @@ class CutCases:
             tree = cut.tree(tuple(own), memory_limit)
             cells = {n: _place(known, (*one.parents, n)) for n, one in net.tables.items()}
             hidden = frozenset(name for name, is_one in zip(names, barren, strict=True) if is_one)
-            rows.append(_Row(float(weight), cells, Batch(tree, {}, 1), own, hidden))
+            rows.append(_Row(int(weight), cells, Batch(tree, {}, 1), own, hidden))
         return cls(net, tuple(rows))
 
-    def expect(self, layout: Layout, numbers: Floats, counts: Floats) -> float:
-        """Add the expected counts of these rows to a vector; their log-likelihood.
+    def expect(self, layout: Layout, numbers: Floats, sums: WholeSums) -> WholeSums:
+        """The sums with the expected counts of these rows, and their log-likelihood.
 
-        Both vectors have the cells of tables and then those of likelihoods.
+        Counts and numbers are of the cells of tables and then of those of likelihoods.
         """
         n_cells = int(layout.first[-1])
-        tables, found = layout.split(numbers[:n_cells]), layout.split(counts[:n_cells])
+        tables = layout.split(numbers[:n_cells])
+        found = [layout.split(digits[:n_cells]) for digits in sums.counts]
         is_plain = {name: is_normalised(table) for name, table in tables.items()}
-        total = 0.0
-        for row in self.rows:
+        logs = np.empty(len(self.rows))
+        for r, row in enumerate(self.rows):
             batch, log_sure = row.with_numbers(tables, numbers[n_cells:])
             beliefs = {scope: np.empty_like(one) for scope, one in batch.likelihoods.items()}
-            each, log_evidence = batch.expected_counts(np.array([row.weight]), beliefs)
-            if row.weight:
-                total += row.weight * (float(log_evidence[0]) + log_sure)
-            if not row.weight or log_evidence[0] + log_sure == -np.inf:
+            weight = np.array([row.weight], np.int64)
+            each, log_evidence = batch.expected_sums(weight, sums.dot, beliefs)
+            logs[r] = log_evidence[0] + log_sure
+            if not row.weight or logs[r] == -np.inf:
                 continue
+            alone = sums.times(np.ones(1), weight)
             for name, place in row.places.items():
                 if name not in row.barren or not is_plain[name]:
-                    found[name][place] += each.get(name, row.weight)
+                    for digits, more in zip(found, each.get(name, alone), strict=True):
+                        digits[name][place] += more if name in each else more[0]
             for scope, where in row.sets.items():
-                counts[n_cells + where] += row.weight * beliefs[scope][..., 0]
-        return total
+                share = sums.times(beliefs[scope], weight)[..., 0]
+                sums.counts[:, n_cells + where] += share
+        return sums.with_logs(logs, np.array([row.weight for row in self.rows], np.int64))
 
     def draw(
         self, layout: Layout, numbers: Floats, counts: Floats, rng: np.random.Generator
@@ -132,7 +137,7 @@ class CutCases:
         tables, found = layout.split(numbers[:n_cells]), layout.split(counts[:n_cells])
         for row in self.rows:
             batch, _ = row.with_numbers(tables, numbers[n_cells:])
-            codes = draw_rows(batch, np.zeros(int(row.weight), np.int64), rng)
+            codes = draw_rows(batch, np.zeros(row.weight, np.int64), rng)
             drawn = {name: codes[:, v] for name, v in batch.tree.index.items()}
             for name, place in row.places.items():
                 if name not in row.barren:

@@ -44,6 +44,8 @@ from consilience.inference.ways import Exact, exact_of
 from consilience.network.factor import Factor
 from consilience.network.mixture import Mixture
 from consilience.network.network import Network
+from consilience.statistics.gather import is_engine
+from consilience.statistics.request import Engine
 
 __all__ = ["log_likelihood", "network_columns", "posteriors", "rows_for"]
 
@@ -102,8 +104,11 @@ def posteriors(net: Network, table: Rows, target: str, *, by: Way | None = None)
     return answer
 
 
-def log_likelihood(net: Network, table: Rows, *, by: Way | None = None) -> Floats:
+def log_likelihood(net: Network, table: Rows | Engine, *, by: Way | None = None) -> Floats:
     """Log probability of what each row records; minus infinity if it is impossible.
+
+    Of an engine one number for each row in the order of its parts;
+    :func:`~consilience.inference.total_log_likelihood` gives their sum alone.
 
     Missing values are summed out, and so is the source if the table has none. A source that the
     network does not know is its state ``new_source`` if it has that, and summed out otherwise. The
@@ -112,6 +117,10 @@ def log_likelihood(net: Network, table: Rows, *, by: Way | None = None) -> Float
     continuous variables it is the log of a density. Rows that leave several continuous parents of
     logistic nodes unknown are estimated, each by 2,000 draws from the same seed.
     """
+    if is_engine(table):
+        from consilience.inference.log_likelihoods import of_engine
+
+        return of_engine(net, table, by)
     table = rows_for(net, table)
     columns = network_columns(net, table)
     if isinstance(by, Best):

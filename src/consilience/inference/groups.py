@@ -153,21 +153,24 @@ class Batch:
             self._write(scopes, group, tables, own)
         return answer
 
-    def expected_counts(
+    def expected_sums(
         self,
-        weights: Floats,
+        weights: Integers,
+        dot: Callable[[Floats, Integers], Integers],
         beliefs: Mapping[Scope, Floats] | None = None,
         left_out: Mapping[str, Bools] | None = None,
-    ) -> tuple[dict[str, Floats], Floats]:
+    ) -> tuple[dict[str, Integers], Floats]:
         """Weighted sums of the posteriors of all families; log probability of each row.
 
-        A row that is impossible adds nothing and has minus infinity. The posteriors of the scopes
-        in ``beliefs``, which cliques hold, are written there, shape (states..., rows). The rows in
-        ``left_out[name]`` do not count for that family.
+        ``dot`` weighs and adds the posteriors of rows, as whole numbers in rows of digits; the sums
+        have these as their first axis. A row that is impossible adds nothing and has minus
+        infinity. The posteriors of the scopes in ``beliefs``, which cliques hold, are written
+        there, shape (states..., rows). The rows in ``left_out[name]`` do not count for that family.
         """
         tree = self.tree
+        n_digits = len(dot(np.zeros((1, 0)), np.zeros(0, np.int64)))
         totals = {
-            name: np.zeros([tree.n_states[axis] for axis in axes])
+            name: np.zeros([n_digits, *(tree.n_states[axis] for axis in axes)], np.int64)
             for name, axes in tree.tables.items()
         }
         answer = np.empty(self.n_rows)
@@ -179,12 +182,10 @@ class Batch:
             self._distribute(group, tables, messages, scales)
             for name, total in totals.items():
                 found = self._family(name, group, tables, len(own))
-                counted = (
-                    np.where(out[name][own], 0.0, weights[own]) if name in out else weights[own]
-                )
-                self._left(tree.tables[name], group, total)[...] += (found @ counted).reshape(
-                    self._sizes(tree.tables[name], group)
-                )
+                counted = np.where(out[name][own], 0, weights[own]) if name in out else weights[own]
+                sizes = self._sizes(tree.tables[name], group)
+                for digits, sums in zip(dot(found, counted), total, strict=True):
+                    self._left(tree.tables[name], group, sums)[...] += digits.reshape(sizes)
             self._write({} if beliefs is None else beliefs, group, tables, own)
         return totals, answer
 

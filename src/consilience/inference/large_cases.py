@@ -26,6 +26,7 @@ from consilience.inference.junction import JunctionTree
 from consilience.inference.layout import Layout, is_normalised
 from consilience.inference.normal_cases import NormalCases
 from consilience.inference.traceback import draw_rows
+from consilience.inference.whole_sums import WholeSums
 from consilience.kernels.cases import hide_barren, leaf_counts, leaf_likelihoods
 from consilience.network.network import Network
 
@@ -52,7 +53,7 @@ class LargeCases:
     """
 
     net: Network
-    weights: Floats
+    weights: Integers
     codes: npt.NDArray[np.int32]
     is_barren: Bools
     leaves: Mapping[str, tuple[str, ...]]
@@ -65,7 +66,7 @@ class LargeCases:
         cls,
         net: Network,
         codes: npt.NDArray[np.int32],
-        weights: Floats,
+        weights: Integers,
         normal: NormalCases,
         *,
         places: Integers,
@@ -84,10 +85,10 @@ class LargeCases:
             is_barren = barren_nodes(net, codes, normal, places)
         return cls(net, weights, codes, is_barren, leaves, batch, sets, memory_limit)
 
-    def expect(self, layout: Layout, numbers: Floats, counts: Floats) -> float:
-        """Add the expected counts of these rows to a vector; their log-likelihood.
+    def expect(self, layout: Layout, numbers: Floats, sums: WholeSums) -> WholeSums:
+        """The sums with the expected counts of these rows, and their log-likelihood.
 
-        Both vectors have the cells of tables and then those of likelihoods.
+        Counts and numbers are of the cells of tables and then of those of likelihoods.
         """
         n_cells = int(layout.first[-1])
         tables, own = layout.split(numbers[:n_cells]), numbers[n_cells:]
@@ -96,25 +97,30 @@ class LargeCases:
             likelihoods[scope] = likelihoods[scope] * one if scope in likelihoods else one
         beliefs = {scope: np.empty_like(one) for scope, one in likelihoods.items()}
         batch = self.batch.with_tables(tables, likelihoods)
-        found, log_evidence = batch.expected_counts(self.weights, beliefs, self._left_out(tables))
+        found, log_evidence = batch.expected_sums(
+            self.weights, sums.dot, beliefs, self._left_out(tables)
+        )
         for parent, names in self.leaves.items():
-            belief = beliefs[(parent,)] * self.weights
+            belief = sums.times(beliefs[(parent,)], self.weights)
             for name in names:
-                found[name] = np.zeros(layout.shapes[name])
-                leaf_counts(self._column(name), belief, found[name])
-        counts[:n_cells] += layout.flatten(found)
+                found[name] = np.zeros((len(belief), *layout.shapes[name]), np.int64)
+                for digits, table in zip(belief, found[name], strict=True):
+                    leaf_counts(self._column(name), digits, table)
+        first = dict(zip(layout.shapes, layout.first.tolist(), strict=False))
+        for name, tables_of in found.items():
+            flat = tables_of.reshape(len(tables_of), -1)
+            sums.counts[:, first[name] : first[name] + flat.shape[1]] += flat
         for scope, has in self.sets.items():
-            share = beliefs[scope][..., has.rows] * self.weights[has.rows]
-            counts[n_cells + has.cells.ravel()] += share.ravel()
-        has_weight = self.weights > 0
-        return float(self.weights[has_weight] @ (log_evidence + log_scale)[has_weight])
+            share = sums.times(beliefs[scope][..., has.rows], self.weights[has.rows])
+            sums.counts[:, n_cells + has.cells.ravel()] += share.reshape(len(share), -1)
+        return sums.with_logs(log_evidence + log_scale, self.weights)
 
     def draw(
         self, layout: Layout, numbers: Floats, counts: Floats, rng: np.random.Generator
     ) -> None:
         """Add the counts of one random completion of each of these rows to a vector."""
         n_cells = int(layout.first[-1])
-        whole = self.weights.astype(np.int64)
+        whole = self.weights
         each = np.repeat(np.arange(len(whole)), whole)
         likelihoods = self._of_sets(numbers[n_cells:])
         batch = self._whole.with_tables(layout.split(numbers[:n_cells]), likelihoods)

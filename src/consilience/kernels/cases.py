@@ -47,13 +47,14 @@ SMALL = 1e-100
 class CaseArrays(NamedTuple):
     """Cases as flat arrays, those of one hidden set one after the other.
 
-    Case ``c`` belongs to hidden set ``of_set[c]``, stands for rows of weight ``weight[c]``, and its
-    families start at ``offset[first[c]:]``. Hidden set ``s`` has ``n_joint[s]`` joint states and
-    ``n_families[s]`` families; ``inside[inside_first[s]:]`` has shape (families, joint states).
+    Case ``c`` belongs to hidden set ``of_set[c]``, stands for rows of weight ``weight[c]``, a whole
+    number of units, and its families start at ``offset[first[c]:]``. Hidden set ``s`` has
+    ``n_joint[s]`` joint states and ``n_families[s]`` families; ``inside[inside_first[s]:]`` has
+    shape (families, joint states).
     """
 
     of_set: npt.NDArray[np.int32]
-    weight: Floats
+    weight: Integers
     first: Integers
     offset: npt.NDArray[np.int32]
     n_joint: Integers
@@ -225,35 +226,52 @@ def merge_cases(
 
 
 @kernel
-def expect_cases(cases: CaseArrays, theta: Floats, counts: Floats, work: Floats) -> float:
-    """Add the expected counts of all cases to ``counts``; return the sum of log w, weighted.
+def expect_cases(
+    cases: CaseArrays,
+    theta: Floats,
+    unit: float,
+    counts: Integers,
+    logs: Floats,
+    work: Floats,
+    digits: Integers,
+) -> None:
+    """Add the expected counts of all cases to ``counts``; leave the log w of each in ``logs``.
 
-    ``work`` has room for the largest number of joint states. Minus infinity if a case is impossible
-    (its weight is then not counted).
+    Posteriors are rounded to multiples of ``1 / unit`` before they are weighted and added, so the
+    sums are whole numbers that do not depend on their order. If ``counts`` has two rows the second
+    has the lower digits. ``work`` and the two rows of ``digits`` have room for the largest number
+    of joint states. An impossible case has minus infinity, and is not counted.
     """
-    total_log = 0.0
     for c in range(len(cases.of_set)):
         n = cases.n_joint[cases.of_set[c]]
         # Written out so that the compiler makes a loop of its own for each number.
         if n == 2:
-            total, log_scale = _expect_few(cases, c, theta, counts, 2)
+            logs[c] = _expect_few(cases, c, theta, unit, counts, 2)
         elif n == 3:
-            total, log_scale = _expect_few(cases, c, theta, counts, 3)
+            logs[c] = _expect_few(cases, c, theta, unit, counts, 3)
         elif n == 4:
-            total, log_scale = _expect_few(cases, c, theta, counts, 4)
+            logs[c] = _expect_few(cases, c, theta, unit, counts, 4)
         else:
-            total, log_scale = _expect_many(cases, c, theta, counts, work)
-        if total > 0.0:
-            total_log += cases.weight[c] * (np.log(total) + log_scale)
-        elif cases.weight[c] > 0.0:
-            total_log = -np.inf
-    return total_log
+            logs[c] = _expect_many(cases, c, theta, unit, counts, work, digits)
+
+
+@inner
+def _times(share: float, weight: int, is_wide: bool) -> tuple[int, int]:
+    """A share in units, rounded, times a weight: the product, or its digits from the 40th bit on
+    and those below.
+    """
+    whole = int(share + 0.5)
+    if not is_wide:
+        return whole * weight, 0
+    low = whole * (weight & 0x3FFFFFF)
+    high = whole * (weight >> 26) + (low >> 26)
+    return high >> 14, (high & 0x3FFF) << 26 | low & 0x3FFFFFF
 
 
 @inner
 def _expect_few(
-    cases: CaseArrays, c: int, theta: Floats, counts: Floats, n: int
-) -> tuple[float, float]:
+    cases: CaseArrays, c: int, theta: Floats, unit: float, counts: Integers, n: int
+) -> float:
     """One case of two to four joint states, whose weights stay in registers.
 
     Those beyond the last state read what the last one reads and weigh nothing. The indices are
@@ -278,42 +296,61 @@ def _expect_few(
                 log_scale += np.log(largest)
     total = w0 + w1 + w2 + w3
     if total <= 0.0:
-        return total, log_scale
-    share = cases.weight[c] / total
-    w0, w1, w2, w3 = w0 * share, w1 * share, w2 * share, w3 * share
+        return -np.inf
+    share, weight, is_wide = unit / total, cases.weight[c], len(counts) > 1
+    h0, l0 = _times(w0 * share, weight, is_wide)
+    h1, l1 = _times(w1 * share, weight, is_wide)
+    h2, l2 = _times(w2 * share, weight, is_wide)
+    h3, l3 = _times(w3 * share, weight, is_wide)
     at = cases.inside_first[cases.of_set[c]]
     for k in range(start, stop):
         place = cases.offset[k]
-        counts[np.uint64(place + inside[at])] += w0
-        counts[np.uint64(place + inside[at + 1])] += w1
+        counts[0, np.uint64(place + inside[at])] += h0
+        counts[0, np.uint64(place + inside[at + 1])] += h1
         if n > 2:
-            counts[np.uint64(place + inside[at + third])] += w2
+            counts[0, np.uint64(place + inside[at + third])] += h2
         if n > 3:
-            counts[np.uint64(place + inside[at + fourth])] += w3
+            counts[0, np.uint64(place + inside[at + fourth])] += h3
+        if is_wide:
+            counts[1, np.uint64(place + inside[at])] += l0
+            counts[1, np.uint64(place + inside[at + 1])] += l1
+            if n > 2:
+                counts[1, np.uint64(place + inside[at + third])] += l2
+            if n > 3:
+                counts[1, np.uint64(place + inside[at + fourth])] += l3
         at += n
-    return total, log_scale
+    return np.log(total) + log_scale
 
 
 @inner
 def _expect_many(
-    cases: CaseArrays, c: int, theta: Floats, counts: Floats, work: Floats
-) -> tuple[float, float]:
+    cases: CaseArrays,
+    c: int,
+    theta: Floats,
+    unit: float,
+    counts: Integers,
+    work: Floats,
+    digits: Integers,
+) -> float:
     """One case of any number of joint states."""
     s = cases.of_set[c]
     n = cases.n_joint[s]
     total, log_scale = _weigh(cases, c, s, theta, work)
     if total <= 0.0:
-        return total, log_scale
-    share = cases.weight[c] / total
+        return -np.inf
+    share, is_wide = unit / total, len(counts) > 1
     for j in range(n):
-        work[j] *= share
+        digits[0, j], digits[1, j] = _times(work[j] * share, cases.weight[c], is_wide)
     at = cases.inside_first[s]
     for k in range(cases.first[c], cases.first[c + 1]):
         place = cases.offset[k]
         for j in range(n):
-            counts[np.uint64(place + cases.inside[at + j])] += work[j]
+            counts[0, np.uint64(place + cases.inside[at + j])] += digits[0, j]
+        if is_wide:
+            for j in range(n):
+                counts[1, np.uint64(place + cases.inside[at + j])] += digits[1, j]
         at += n
-    return total, log_scale
+    return np.log(total) + log_scale
 
 
 @kernel
@@ -339,7 +376,7 @@ def draw_cases(
             return False
         for j in range(1, n):
             work[j] += work[j - 1]
-        for _ in range(int(cases.weight[c])):
+        for _ in range(cases.weight[c]):
             wanted = uniforms[u] * work[n - 1]
             j = 0
             while j < n - 1 and work[j] <= wanted:

@@ -46,7 +46,8 @@ from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, engine_of, notes_on
 from consilience.statistics.moments import Moments
-from consilience.statistics.request import Engine, MomentRequest
+from consilience.statistics.request import CountRequest, Engine, MomentRequest
+from consilience.statistics.together import Together
 
 __all__ = ["FitTask", "fit_task", "source_root"]
 
@@ -169,10 +170,13 @@ class FitTask:
         for families, n_sources in ((apart, _n_sources(self.engine.schema)), (together, 1)):
             for family in families:
                 self._check_tables(family, n_sources)
-        counted = [
-            *count(self.engine, apart, by_source=True, memory_limit=limit),
-            *count(self.engine, together, memory_limit=limit),
+        requests = [
+            CountRequest(tuple(families), by_source, limit)
+            for families, by_source in ((apart, True), (together, False))
+            if families
         ]
+        answers = self.engine.gather(Together(tuple(requests))) if requests else []
+        counted = [counts for answer in answers for counts in answer]
         found = {counts.child.name: counts for counts in counted}
         return [found[node].to_dense(limit) for node in self.kind if node in found]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consilience import _check
 from consilience.data.door import Rows, as_table
@@ -17,7 +17,18 @@ from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import CountRequest, Engine, MomentRequest
 
-__all__ = ["columns_of_source", "count", "engine_of", "held_rows", "moments", "notes_on"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+__all__ = [
+    "columns_of_source",
+    "count",
+    "engine_of",
+    "held_rows",
+    "is_engine",
+    "moments",
+    "notes_on",
+]
 
 
 def count(
@@ -74,12 +85,16 @@ def moments(
 
 def engine_of(rows: Rows | Engine) -> Engine:
     """The engine for rows in memory, read if they are no table yet; or the engine as it is."""
+    if not is_engine(rows):
+        return Memory(as_table(rows))
+    mapped: Memory | None = getattr(rows, "mapped", None)  # of a store, which is a table
+    return rows if mapped is None else mapped
+
+
+def is_engine(rows: Rows | Engine) -> TypeIs[Engine]:
+    """Whether rows come as an engine."""
     given: Any = rows
-    is_engine = isinstance(getattr(given, "schema", None), Schema) and not isinstance(given, Table)
-    if not is_engine:
-        return Memory(as_table(given))
-    mapped: Memory | None = getattr(given, "mapped", None)  # of a store, which is a table
-    return given if mapped is None else mapped
+    return isinstance(getattr(given, "schema", None), Schema) and not isinstance(given, Table)
 
 
 def held_rows(rows: Rows | Engine) -> Table | Engine:

@@ -38,7 +38,7 @@ from consilience.statistics.plan import Axes, Group, plan
 from consilience.statistics.request import Answer, CountRequest, MomentsBySets, Request
 from consilience.statistics.toggles import ToggledParents, ToggleRequest
 
-__all__ = ["LEAST_WEIGHT", "Memory"]
+__all__ = ["LEAST_WEIGHT", "Memory", "whole_weights"]
 
 SMALL_TABLE = 1 << 16  # cells; a table of this size is never worth a sparse one
 
@@ -101,7 +101,7 @@ class Memory:
         self._position = {name: i for i, name in enumerate(self._n_states)}
         self._sizes = np.array([*self._n_states.values()], np.int64)
         self._most_states = max(self._n_states.values(), default=1)
-        self._weights, self._scale = _whole_weights(table)
+        self._weights, self._scale = whole_weights(table)
         self._n_rows = table.n_rows
         self._joints = Joints(
             table,
@@ -346,7 +346,7 @@ def _arranged(joint: Joint, names: Axes) -> Integers:
     return np.ascontiguousarray(counts.transpose([axes.index(name) for name in names]))
 
 
-def _whole_weights(table: Table) -> tuple[Integers | None, int]:
+def whole_weights(table: Table) -> tuple[Integers | None, int]:
     """Weights as whole multiples of ``1 / scale``, and the scale."""
     if table.weights is None:
         return None, 1
