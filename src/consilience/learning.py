@@ -4,8 +4,8 @@ Each family is fitted by its kind: a discrete child with discrete parents from c
 child from centred moments, a discrete child with continuous parents (a logistic node) by Newton's
 method on an engine. ``parameters/fitting.py`` explains what several sources make of the network.
 
-Rows with gaps are all used, by default by EM. Only families of logistic nodes, and rows
-that are not in memory, need ``AvailableCases()``, which leaves them out.
+Rows with gaps are all used, by default by EM, wherever they are. Only families of logistic nodes
+need ``AvailableCases()``, which leaves them out.
 """
 
 from __future__ import annotations

@@ -465,7 +465,7 @@ def test_what_cannot_be_completed_is_refused_with_the_choices():
         cs.learn(mixed, logistic=True)
     table = rows_of()
     batches = Batches(table.schema, [table])
-    with pytest.raises(InputError, match="in memory, which Batches has not"):
+    with pytest.raises(InputError, match="in memory, and these are not there"):
         cs.learn(batches, score=cs.BIC())
     assert cs.search(batches).judged_by.startswith("PNAL(")
     assert cs.search(Memory(table)).judged_by.startswith("BIC()")

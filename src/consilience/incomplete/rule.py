@@ -41,6 +41,11 @@ PRICE_OF_REGRESSIONS = 1.0
 OF_WHOLE_ROWS = (BHD, CrossValidated, FNML, HeldOut, QNML)
 """Scores that are not defined for fractions of rows."""
 
+INSTEAD = (
+    " The rows are not in memory, where structural EM, the default for a table, completes them; a "
+    "table may have another graph."
+)
+
 WITH_PRIOR = (BDJ, K2, BDe, BDeu)
 """Scores whose prior the variational bound can have."""
 
@@ -57,11 +62,14 @@ class Method:
         How rows are completed first; None if the score takes gaps as they are.
     missing
         The columns with gaps.
+    is_second_best
+        Whether structural EM, the default, would have needed rows in memory.
     """
 
     score: Score
     completion: StructuralEM | None
     missing: tuple[str, ...]
+    is_second_best: bool = False
 
     @property
     def judged_by(self) -> str:
@@ -84,7 +92,7 @@ class Method:
         used = ", ".join(f"{node!r} {n:g}" for node, n in n_rows.items())
         return (
             f"{where}: each family was judged by the rows complete for it ({used}). That takes "
-            "values to be missing completely at random."
+            "values to be missing completely at random." + (INSTEAD if self.is_second_best else "")
         )
 
 
@@ -130,7 +138,7 @@ def method_for(
     has_numbers = any(one.is_continuous for one in engine.schema.variables.values())
     if gaps is None and score is None and (by_tests or not isinstance(engine, Memory)):
         price = PNAL(c=PRICE_OF_REGRESSIONS) if has_numbers else PNAL()
-        return Method(price, None, tuple(missing))
+        return Method(price, None, tuple(missing), is_second_best=not by_tests)
     if logistic and has_numbers:
         raise DataError(
             f"{missing[0]!r} has gaps, and rows are not completed for continuous parents of "
@@ -183,7 +191,7 @@ def table_of(engine: Engine) -> Table:
     """The rows of an engine in memory."""
     if not isinstance(engine, Memory):
         raise InputError(
-            f"structural EM completes rows in memory, which {type(engine).__name__} has not. Give "
+            "structural EM completes rows in memory, and these are not there. Give "
             "a table, or use a score for gaps: cs.scores.PNAL().",
             parameter="rows",
         )
