@@ -1,3 +1,6 @@
+from consilience.statistics.engines.cached import (
+    Cached as Cached,
+)
 from consilience.statistics.engines.dask_runner import (
     Dask as Dask,
 )
