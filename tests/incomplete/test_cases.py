@@ -48,9 +48,10 @@ def test_expected_counts_are_those_over_all_completions(seed):
     net, table = random_case(seed)
     counts, log_likelihood = expected_by_hand(net, table)
     found = expected(Cases.of(net, table), tables_of(net))
-    assert found.log_likelihood == pytest.approx(log_likelihood, rel=1e-12, abs=1e-12)
+    # Posteriors and log probabilities are rounded to 2^-36, 1.5e-11, in each of a few cases.
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=2e-10)
     for name, by_hand in counts.items():
-        np.testing.assert_allclose(found.counts[name], by_hand, atol=1e-11)
+        np.testing.assert_allclose(found.counts[name], by_hand, atol=2e-10)
 
 
 def test_tables_need_not_be_normalised(route):

@@ -43,7 +43,7 @@ __all__ = ["EnoughGuessed", "LookAhead"]
 MOST_BYTES = 1 << 27
 """Bytes of the counts that one pass asks for."""
 
-PAIRS_AT_FIRST, SHARE_GUESSED = 2, 0.5
+PAIRS_AT_FIRST, SHARE_GUESSED = 4, 0.5
 """A play ends when it has guessed more families than so many for each pair of variables, and than
 this share of those that it met and knew: what it would meet later is too uncertain to ask for.
 """
