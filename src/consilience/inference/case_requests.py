@@ -23,6 +23,7 @@ from consilience.inference.layout import Layout
 from consilience.inference.normal_cases import normal_order
 from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.statistics.engines.memory import Memory
+from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
 from consilience.statistics.together import Together
 
@@ -164,7 +165,8 @@ def _scales(engine: Engine, net: Network) -> _Scales:
     alone = Together(tuple(MomentRequest((name,)) for name in known))
     centers, spreads = np.zeros(len(names)), np.zeros(len(names))
     if known:
-        for name, one in zip(known, engine.gather(alone), strict=True):
+        found: list[Moments] = engine.gather(alone)
+        for name, one in zip(known, found, strict=True):
             weight = float(one.weight.sum())
             if weight:
                 centers[names.index(name)] = one.mean[0, 0, 0]

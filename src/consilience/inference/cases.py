@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +84,8 @@ MOST_JOINT_STATES = 512
 
 
 _NONE = np.zeros(0, np.int64)
+
+Trees = TypeVar("Trees", LargeCases, CutCases)
 
 
 class ExpectedSums(NamedTuple):
@@ -303,16 +305,21 @@ class Cases:
         """The rows for junction trees, in one tree or, if that is too large, in one for each."""
         if not len(self.open_rows.places):
             return None
-        how = {
-            "places": self.open_rows.places,
-            "keeps_barren": self.keeps_barren,
-            "memory_limit": self.memory_limit,
-        }
-        rows = self.open_rows.codes, self.open_rows.weights
         try:
-            return LargeCases.of(self.net, *rows, self.normal, **how)
+            return self._trees(LargeCases)
         except MemoryLimitError:  # what a row knows can cut the tree into pieces that fit
-            return CutCases.of(self.net, *rows, self.normal, **how)
+            return self._trees(CutCases)
+
+    def _trees(self, kind: type[Trees]) -> Trees:
+        return kind.of(
+            self.net,
+            self.open_rows.codes,
+            self.open_rows.weights,
+            self.normal,
+            places=self.open_rows.places,
+            keeps_barren=self.keeps_barren,
+            memory_limit=self.memory_limit,
+        )
 
     def _sums(self, theta: Floats, cells: Cells) -> WholeSums:
         """Expected counts of tables and of cells, one after the other, and the log-likelihood.

@@ -210,8 +210,9 @@ class LookAhead:
             raise EnoughGuessed
         unseen = [want for want in new if np.isnan(self._sample.found(*want)).any()]
         for want, values in _scored(self._scout, unseen):
-            is_lost = isinstance(values, MemoryLimitError)
-            self._sample.keep(*want, np.full(_size(want), -np.inf) if is_lost else values)
+            if isinstance(values, MemoryLimitError):
+                values = np.full(_size(want), -np.inf)
+            self._sample.keep(*want, values)
 
     def _value(self, key: Key, other: float | None = None, gain: float = 0.0) -> float:
         """The score of a family: known, guessed before, or guessed now.
