@@ -210,6 +210,8 @@ def _check_known(
     variable: Variable, fragment: Fragment, piece: Coded, codes: list[int], *, known_from: str
 ) -> None:
     unknown = [k for k, code in enumerate(codes) if code == UNKNOWN]
+    if not unknown:
+        return
     rows = np.flatnonzero(np.isin(piece.codes, unknown))
     if rows.size:
         text = piece.texts[piece.codes[rows[0]]].as_py()
