@@ -7,6 +7,7 @@ const HEAD = 22;
 const ROW = 19;
 const NAMES = 76; // room of the names of states
 const NUMBERS = 38; // room of the percentages
+const CERTAIN = 1e-9; // from 0 or 1
 const COLORS = 8; // sources that have colours of their own
 export const MANY = 80; // nodes from which on bars are drawn only where the reader looks
 
@@ -174,7 +175,7 @@ function rowParts(node, label, i) {
 
 function stateRow(drawing, node, k, i) {
   const state = node.states[k];
-  const row = { ...rowParts(node, state, i), k, marks: [] };
+  const row = { ...rowParts(node, state, i), k, marks: [], drawn: [] };
   row.element.setAttribute("data-test", "state");
   row.element.setAttribute("data-node", node.name);
   row.element.setAttribute("data-state", state);
@@ -219,19 +220,24 @@ function updateRow(drawing, node, row) {
     const own = answer.by_source[drawing.sources[s]]?.[node.name]?.[row.k];
     const isShown = own !== undefined && (!view.sources || view.sources.includes(drawing.sources[s]));
     mark.classList.toggle("absent", !isShown);
-    if (own === undefined) {
-      mark.removeAttribute("data-value");
-      return;
-    }
-    mark.setAttribute("data-value", own.toFixed(6));
-    mark.setAttribute("transform", `translate(${(NAMES + own * width).toFixed(2)} 0)`);
+    moveMark(mark, row.drawn, s, own === undefined ? null : [own.toFixed(6), NAMES + own * width]);
   });
 }
 
+// Put a stroke where it belongs; `drawn` has the values that stand, which most clicks leave alone.
+function moveMark(mark, drawn, s, place) {
+  const value = place === null ? null : place[0];
+  if (drawn[s] === value) return;
+  drawn[s] = value;
+  if (place === null) return mark.removeAttribute("data-value");
+  mark.setAttribute("data-value", value);
+  return mark.setAttribute("transform", `translate(${place[1].toFixed(2)} 0)`);
+}
+
 export function percent(p) {
-  if (p > 0 && p < 0.0005) return "<0.1%";
-  if (p > 0.9995 && p < 1) return ">99.9%";
-  return `${(100 * p).toFixed(p < 0.0995 && p > 0 ? 1 : 0)}%`;
+  if (p > CERTAIN && p < 0.0005) return "<0.1%";
+  if (p > 0.9995 && p < 1 - CERTAIN) return ">99.9%";
+  return `${(100 * p).toFixed(p < 0.0995 && p > CERTAIN ? 1 : 0)}%`;
 }
 
 function pressed(view, node, state) {
