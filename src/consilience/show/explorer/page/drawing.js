@@ -207,21 +207,28 @@ function updateRow(drawing, node, row) {
   const p = answer.all[node.name][row.k];
   const width = barWidth(node);
   const { element } = row;
-  row.bar.setAttribute("width", p * width);
-  row.number.textContent = percent(p);
-  element.setAttribute("data-value", p.toFixed(6));
-  element.setAttribute("aria-pressed", pressed(view, node.name, node.states[row.k]));
-  element.classList.toggle("excluded", isExcluded(view.given[node.name], node.states[row.k]));
-  element.setAttribute("aria-label", `${node.name} ${node.states[row.k]} ${percent(p)}`);
   const old = before?.all?.[node.name]?.[row.k];
   const hasMoved = old !== undefined && Math.abs(old - p) > 0.002;
-  row.tick.setAttribute("d", hasMoved ? `M${NAMES + old * width} 1v13` : "");
+  setOnce(row.tick, "d", hasMoved ? `M${(NAMES + old * width).toFixed(2)} 1v13` : "");
+  setOnce(element, "aria-pressed", pressed(view, node.name, node.states[row.k]));
+  element.classList.toggle("excluded", isExcluded(view.given[node.name], node.states[row.k]));
+  if (element.getAttribute("data-value") !== p.toFixed(6)) {
+    element.setAttribute("data-value", p.toFixed(6));
+    element.setAttribute("aria-label", `${node.name} ${node.states[row.k]} ${percent(p)}`);
+    row.bar.setAttribute("width", p * width);
+    row.number.textContent = percent(p);
+  }
   row.marks.forEach((mark, s) => {
     const own = answer.by_source[drawing.sources[s]]?.[node.name]?.[row.k];
     const isShown = own !== undefined && (!view.sources || view.sources.includes(drawing.sources[s]));
     mark.classList.toggle("absent", !isShown);
     moveMark(mark, row.drawn, s, own === undefined ? null : [own.toFixed(6), NAMES + own * width]);
   });
+}
+
+// What has not changed is left alone: the browser lays out anew whatever is set.
+function setOnce(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
 // Put a stroke where it belongs; `drawn` has the values that stand, which most clicks leave alone.
