@@ -101,9 +101,9 @@ def predicted(
     rows = aligned_rows(net, table)
     truth = aligned_codes(table, variable)
     found = None
-    reason = "" if folds == 0 else _why_not(net, rows, truth, folds, choices)
+    reason = "" if folds == 0 else _why_not(net, rows, truth, folds=folds, choices=choices)
     if folds and not reason:
-        found = _by_folds(net, rows, target, (folds, seed), choices)
+        found = _by_folds(net, rows, target, folds=(folds, seed), choices=choices)
     if found is None:
         folds, found = 0, net.posteriors(rows, target)
     measured = evaluate(
@@ -188,7 +188,7 @@ def _value(node: ast.expr) -> Any:
 
 
 def _why_not(
-    net: Network, rows: Table, truth: Any, folds: int, choices: Mapping[str, Any] | None
+    net: Network, rows: Table, truth: Any, *, folds: int, choices: Mapping[str, Any] | None
 ) -> str:
     """Why the network cannot be fitted to folds of the rows; empty if it can."""
     absent = [n for n in net.dag.nodes if n not in rows.variables and n != net.source]
@@ -207,6 +207,7 @@ def _by_folds(
     net: Network,
     rows: Table,
     target: str,
+    *,
     folds: tuple[int, int],
     choices: Mapping[str, Any] | None,
 ) -> Floats:
