@@ -115,3 +115,34 @@ def test_names_with_signs_are_printed_in_quotes():
 
 def test_a_class_is_printed_edge_by_edge():
     assert str(cs.CPDAG.of(cs.DAG.parse("[a][b|a][c]"))) == "a - b\nc"
+
+
+NASTY = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(1)</script>",
+    "\"quotes\" & 'others'",
+    "\u05e9\u05dc\u05d5\u05dd",
+    "\U0001f600",
+    "x" * 300,
+)
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_are_shown_and_nothing_of_them_runs(name):
+    rows = {
+        "a": {name: [name, "no"] * 9, "y": ["u", "v", "v"] * 6},
+        name: {name: ["no"], "y": ["u"]},
+    }
+    table = cs.read(rows)
+    dag = cs.DAG([(name, "y")])
+    graphs = {"one": dag, name: cs.DAG([("y", name)])}
+    things = [
+        *(dag, cs.CPDAG.of(dag), cs.fit(dag, table), table),
+        *(cs.compare_graphs(dag, graphs[name]), cs.search(table), cs.fuse(graphs)),
+        cs.beside(dag, names=[name]),
+    ]
+    for thing in things:
+        page = Page(thing._repr_html_())
+        assert page.open == []
+        assert not {"script", "img", "iframe"} & set(page.tags)
+        assert len(name) > 100 or name in page.words

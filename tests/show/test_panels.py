@@ -290,3 +290,19 @@ def test_provenance_has_a_hash_that_changes_with_the_network():
     lines = dict(panel("provenance").answer(Question(subject("many sources"))).table["rows"])
     again = eval(lines["made again by"], {"cs": cs, "table": rows(3)})
     assert np.array_equal(again["y"].table, subject("many sources").network["y"].table)
+
+
+@pytest.mark.data
+def test_every_panel_answers_on_heart_disease_by_hospital(data_dir):
+    files = [data_dir / "heart" / f"{n}.csv" for n in ("cleveland", "hungarian", "va")]
+    table = cs.read(files, source="source", columns=["source", "sex", "cp", "exang", "thal", "num"])
+    net = cs.fit(cs.naive_bayes(table, "num").add("sex", "cp"), table)
+    about = Subject(net, table, "num", cs.fit(cs.naive_bayes(table, "num"), table))
+    for one in panels():
+        if one.name == "arcs":
+            continue
+        assert one.missing(about) == []
+        answer = one.answer(Question(about, given={"cp": "4"}, node="thal"))
+        assert_sound(answer)
+        assert answer.svg
+        assert answer.table["rows"]
