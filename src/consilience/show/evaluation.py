@@ -203,11 +203,11 @@ def plot_calibration_curves(
     structure = _structure(evaluation, structure)
     ax = _axes(ax, (4.8, 4.4))
     ax.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1, linestyle="--", zorder=1)
+    curve = None
     for estimator, color in _colors(evaluation).items():
         if (structure, estimator) not in evaluation.contestants:
             continue
         curve = evaluation.curve((structure, estimator), evaluation.sizes[-1])
-        n_rows = f"{curve.n_rows.sum():,.6g} rows in {len(curve.n_rows)} bins"
         ax.plot(
             curve.predicted,
             curve.observed,
@@ -215,10 +215,11 @@ def plot_calibration_curves(
             markersize=3.5,
             linewidth=1.3,
             color=color,
-            label=_plain(f"{estimator}: {n_rows}"),
+            label=_plain(estimator),
         )
     of = "the predicted state" if evaluation.positive is None else repr(evaluation.positive)
-    ax.set_xlabel(wrapped(f"predicted probability of {of}"))
+    n_rows = "" if curve is None else f", {float(curve.n_rows.mean()):,.3g} rows a bin"
+    ax.set_xlabel(wrapped(f"predicted probability of {of}{n_rows}"))
     ax.set_ylabel("share that came true")
     ax.set_title(_plain(structure), fontsize=10)
     ax.set_xlim(-0.02, 1.02)
