@@ -12,6 +12,9 @@ from consilience.parameters.hierarchical import (
 from consilience.parameters.hierarchical_gaussian import (
     HierarchicalGaussian as HierarchicalGaussian,
 )
+from consilience.parameters.known_numbers import (
+    Known as Known,
+)
 from consilience.parameters.logistic import (
     HierarchicalLogistic as HierarchicalLogistic,
     LogisticRegression as LogisticRegression,

@@ -10,6 +10,7 @@ need ``AvailableCases()``, which leaves them out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,15 +21,16 @@ from consilience.data.table import Table
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, climb_rows, em, refuse_logistic
-from consilience.incomplete.hidden import Hidden
+from consilience.incomplete.hidden import Hidden, engine_with_hidden
 from consilience.incomplete.variational import VariationalBayes, variational
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
 from consilience.parameters.fit_record import ROUNDING, Statistics
 from consilience.parameters.fitting import fit_task
+from consilience.parameters.known_numbers import Known, with_known
 from consilience.statistics.counts import MEMORY_LIMIT
-from consilience.statistics.gather import held_rows
+from consilience.statistics.gather import engine_of, held_rows
 from consilience.statistics.request import Engine
 
 __all__ = ["AvailableCases", "Gaps", "fit"]
@@ -57,6 +59,7 @@ def fit(
     logistic: LogisticEstimator | None = None,
     gaps: Gaps | None = None,
     hidden: Hidden | None = None,
+    known: Mapping[str, Known] | None = None,
     seed: Seed = 0,
     memory_limit: float = MEMORY_LIMIT,
 ) -> Network:
@@ -94,6 +97,9 @@ def fit(
         For each node of the graph that no row has a value of, the number of its states or their
         names, or ``float`` if it is continuous: a root then has mean 0 and sd 1, and its first
         recorded child rises with it, since no row tells its zero, unit and sign.
+    known
+        For some nodes what is not to be estimated, ``cs.estimators.Known``: an intercept, some
+        coefficients, the sd, or a table.
     seed
         Of random starts, which hidden nodes need.
     memory_limit
@@ -110,6 +116,10 @@ def fit(
     >>> mixed = cs.read({"drug": ["a", "a", "b", "b"], "weight": [1.5, 2.5, 5.5, 4.5]})
     >>> cs.fit(cs.DAG([("drug", "weight")]), mixed)["weight"].intercept.tolist()
     [2.0, 5.0]
+    >>> line = cs.read({"x": [0.0, 1.0, 2.0, 3.0], "y": [1.0, 4.0, 4.0, 7.0]})
+    >>> through_zero = {"y": cs.estimators.Known(intercept=0.0)}
+    >>> cs.fit(cs.DAG([("x", "y")]), line, known=through_zero)["y"].coefficients.round(3).tolist()
+    [2.357]
     """
     if gaps is not None and not isinstance(gaps, EM | VariationalBayes | AvailableCases):
         raise InputError(
@@ -118,6 +128,18 @@ def fit(
             parameter="gaps",
         )
     rows = held_rows(rows)
+    numbers = _checked_known(known, gaps)
+    if hidden and numbers:
+        return _hidden_beside_known(
+            dag,
+            rows,
+            (estimator, gaussian),
+            gaps=gaps,
+            hidden=hidden,
+            known=numbers,
+            seed=seed,
+            memory_limit=memory_limit,
+        )
     if hidden:
         return _filled(
             dag,
@@ -132,6 +154,7 @@ def fit(
     task = fit_task(
         dag, rows, estimator, gaussian=gaussian, logistic=logistic, memory_limit=memory_limit
     )
+    task = with_known(task, numbers)
     seen = task.statistics()
     if isinstance(gaps, AvailableCases) or not _has_gaps(seen):
         return task.network(seen)
@@ -150,6 +173,85 @@ def fit(
     return climb_rows(task, seen, gaps or EM(), seed=seed).network
 
 
+def _checked_known(known: object, gaps: Gaps | None) -> Mapping[str, Known]:
+    if known is None:
+        return {}
+    if not isinstance(known, Mapping):
+        raise InputError(
+            f"fit: known must map nodes to cs.estimators.Known(...), got {known!r}.",
+            parameter="known",
+        )
+    if known and isinstance(gaps, VariationalBayes):
+        raise InputError(
+            "fit: known= goes with cs.EM() or cs.AvailableCases(), not with "
+            "cs.gaps.VariationalBayes().",
+            parameter="known",
+        )
+    return known
+
+
+def _hidden_beside_known(
+    dag: DAG,
+    rows: Table | Engine,
+    said: tuple[Estimator | Regressor | None, Regressor | None],
+    *,
+    gaps: Gaps | None,
+    hidden: Hidden,
+    known: Mapping[str, Known],
+    seed: Seed,
+    memory_limit: float,
+) -> Network:
+    """The network with hidden nodes and numbers that are kept, which no rule moves."""
+    _refuse_available(gaps, hidden)
+    task = fit_task(
+        dag,
+        engine_with_hidden(engine_of(rows), dag, hidden),
+        said[0],
+        gaussian=said[1],
+        hidden=tuple(hidden),
+        memory_limit=memory_limit,
+    )
+    refuse_logistic(task, hidden)
+    kept = with_known(task, known)
+    for name, one in known.items():
+        _refuse_moved(name, one, dag, hidden)
+    choice = gaps if isinstance(gaps, EM) else EM()
+    return climb_rows(kept, kept.statistics(), choice, hidden=hidden, seed=seed).network
+
+
+def _refuse_moved(name: str, known: Known, dag: DAG, hidden: Hidden) -> None:
+    """Refuse numbers that depend on the unit of a hidden number, or the order of hidden states,
+    both of which a rule sets.
+    """
+    family = (name, *dag.parents(name))
+    levels = [node for node in family if node in hidden and hidden[node] is float]
+    states = [node for node in family if node in hidden and hidden[node] is not float]
+    is_moved = known.intercept is not None or known.coefficients or name in hidden
+    if levels and is_moved:
+        raise InputError(
+            f"known: the numbers of {name!r} depend on the zero and the unit of {levels[0]!r}, "
+            "which is hidden and has mean 0 and sd 1 by a rule. Only the sd of its children can "
+            "be known beside it; cs.dynamic.fit keeps all.",
+            variable=name,
+        )
+    if states and known.is_by_state:
+        raise InputError(
+            f"known: the numbers of {name!r} depend on the order of the states of {states[0]!r}, "
+            "which are hidden and stand in the order of their frequency. Give numbers that do not "
+            "differ by them, or use cs.dynamic.fit, which keeps the order.",
+            variable=name,
+        )
+
+
+def _refuse_available(gaps: Gaps | None, hidden: Hidden) -> None:
+    if isinstance(gaps, AvailableCases):
+        raise InputError(
+            f"fit: no row is complete for a hidden node ({_check.listed(hidden)}), so "
+            "cs.AvailableCases() has nothing to go by. Use gaps=cs.EM().",
+            parameter="gaps",
+        )
+
+
 def _filled(
     dag: DAG,
     rows: Table | Engine,
@@ -162,12 +264,8 @@ def _filled(
     memory_limit: float,
 ) -> Network:
     """The network from rows with gaps, or with nodes that no row has a value of."""
-    if isinstance(gaps, AvailableCases):
-        raise InputError(
-            f"fit: no row is complete for a hidden node ({_check.listed(hidden)}), so "
-            "cs.AvailableCases() has nothing to go by. Use gaps=cs.EM().",
-            parameter="gaps",
-        )
+    _refuse_available(gaps, hidden)
+    assert not isinstance(gaps, AvailableCases)
     if isinstance(gaps, VariationalBayes):
         if estimator is not None and not isinstance(estimator, Dirichlet):
             raise InputError(

@@ -32,6 +32,8 @@ from consilience.network.record import Record
 __all__ = ["HMM", "array_of", "factor_of", "from_hmm", "from_var", "to_hmm", "to_var"]
 
 SYMMETRY = 1e-10
+NO_NOISE = 1e-14
+"""Share of its variance that counts as no noise of its own."""
 
 
 class HMM(NamedTuple):
@@ -261,29 +263,34 @@ def array_of(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
         array = np.asarray(values, float)
     except (TypeError, ValueError):
         array = np.zeros(0)
-    if array.shape != shape or not np.isfinite(array).all():
+    is_shaped = array.shape == shape
+    if not is_shaped or not np.isfinite(array).all():
+        got = "some that are not" if is_shaped else f"shape {np.shape(values)}"
         raise InputError(
-            f"{name} must be finite numbers of shape {shape}, got shape {array.shape}.",
-            parameter=name,
+            f"{name} must be finite numbers of shape {shape}, got {got}.", parameter=name
         )
     return array
 
 
-def factor_of(covariance: Floats) -> tuple[Floats, Floats]:
+def factor_of(covariance: Floats, name: str = "covariance") -> tuple[Floats, Floats]:
     """A unit lower triangle U and variances d with U diag(d) U' the covariance, which may be
     singular: a variable without noise of its own has no part in later ones.
     """
     size = float(np.abs(covariance).max(initial=0.0))
     if np.abs(covariance - covariance.T).max(initial=0.0) > SYMMETRY * size:
-        raise InputError("covariance must be symmetric.", parameter="covariance")
+        raise InputError(f"{name} must be symmetric.", parameter=name)
     n = len(covariance)
     unit, variances = np.eye(n), np.zeros(n)
     rest = covariance.copy()
     for i in range(n):
         variances[i] = max(float(rest[i, i]), 0.0)
-        if rest[i, i] < -SYMMETRY * size:
-            raise InputError("covariance must have no negative eigenvalue.", parameter="covariance")
-        if variances[i] <= 1e-14 * covariance[i, i]:
+        has_none = variances[i] <= NO_NOISE * covariance[i, i]
+        # Of a variable without noise, no other one may have a covariance left with it.
+        others = np.sqrt(NO_NOISE * np.maximum(np.diag(covariance)[i + 1 :], 0.0) * size)
+        is_broken = has_none and bool((np.abs(rest[i + 1 :, i]) > 10 * others).any())
+        if rest[i, i] < -SYMMETRY * size or is_broken:
+            raise InputError(f"{name} must have no negative eigenvalue.", parameter=name)
+        if has_none:
             variances[i] = 0.0
             continue
         unit[i + 1 :, i] = rest[i + 1 :, i] / variances[i]

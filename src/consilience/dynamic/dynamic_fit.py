@@ -39,8 +39,8 @@ from consilience.dynamic.lagged_names import at, lagged
 from consilience.dynamic.moments_in_time import as_moments
 from consilience.dynamic.panel import Panel
 from consilience.dynamic.stationary_law import stationary_initial
-from consilience.dynamic.timeline import Families, Timeline
-from consilience.errors import DataError, InputError
+from consilience.dynamic.timeline import Families, Timeline, mixed_pair
+from consilience.errors import DataError, InputError, TooDearError
 from consilience.graph.dag import DAG
 from consilience.incomplete.ascent import Climber
 from consilience.incomplete.em import EM, Convergence, refuse_logistic
@@ -175,7 +175,8 @@ def em(
 
     Takes the arguments of :func:`fit`; ``choice`` says how EM climbs and ``start`` is a network
     with this graph to start from, whose hidden states keep their order. Otherwise hidden states are
-    put in a canonical order: the most frequent in the long run first, ties by means.
+    put in a canonical order: the most frequent in the long run first, ties by means; those that
+    ``known`` or ``initial`` tell apart stay as they are there.
 
     Examples
     --------
@@ -409,7 +410,7 @@ class _Run:
             if objective >= best.objective[-1]:  # variances over n - 1 are not the highest point
                 best.objective.append(objective)
         if self.begin is None:
-            net = canonical_labels(net)
+            net = canonical_labels(net, plan.told_apart())
         return Convergence(
             net,
             np.array(best.objective),
@@ -454,6 +455,7 @@ class _Run:
         """The families of the graph, and the panel prepared for them."""
         net = replace(self.plan, task=task).template()
         evidence = evidence_of(net, self.plan.panel)
+        _refuse_mixed(mixed_pair(net, evidence))
         timeline = Timeline(net, evidence, memory_limit=task.memory_limit)
         families = timeline.families
         like = {one.names[-1]: one for one in self.seen.moments}
@@ -565,3 +567,17 @@ def _on_narrow_laws(levels: Sequence[str], plan: FitPlan) -> list[str]:
 def _is_other(initial: Initial | None) -> bool:
     """Whether the network that is returned is not the one that was climbed to."""
     return isinstance(initial, Stationary)
+
+
+def _refuse_mixed(pair: tuple[str, str] | None) -> None:
+    """Refuse a continuous variable with gaps beside a discrete one, which EM has no step for."""
+    if pair is not None:
+        raise TooDearError(
+            f"fit: {pair[0]!r} is hidden or missing in some rows and depends on {pair[1]!r}, which "
+            "is not known either. EM needs exact sums over all paths of states, as many as states "
+            f"to the power of the steps. Make {pair[0]!r} discrete (discretize it, or hidden="
+            f"{{{pair[0]!r}: 3}}), record {pair[1]!r}, or take the arc between them away. A "
+            "network whose numbers are known, cs.dynamic.DynamicNetwork(...), is answered with "
+            "by=cs.dynamic.Collapse(...).",
+            variable=pair[0],
+        )

@@ -22,7 +22,7 @@ from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.early_slices import early_parents, flat, is_tied, tied_family
 from consilience.dynamic.first_choices import Conditional, Diffuse, Estimated, Initial, Stationary
 from consilience.dynamic.graphs_in_time import check_graph, order_of
-from consilience.dynamic.lagged_names import at, lagged, split_lag
+from consilience.dynamic.lagged_names import at, lagged, split_lag, split_slice
 from consilience.dynamic.lagged_rows import first_slices, windows
 from consilience.dynamic.panel import Panel
 from consilience.errors import DataError, GraphError, InputError
@@ -34,7 +34,7 @@ from consilience.parameters.choices import choices, kind_of
 from consilience.parameters.estimator import LogisticFit
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask, source_root
-from consilience.parameters.known_numbers import Known, WithKnown
+from consilience.parameters.known_numbers import Known, WithKnown, with_known
 from consilience.statistics.counts import Counts
 from consilience.statistics.gather import engine_of
 from consilience.statistics.moments import Moments
@@ -99,6 +99,17 @@ class FitPlan:
         """All distributions that no step changes."""
         return {**self.fixed, **self.tables}
 
+    def told_apart(self) -> set[str]:
+        """Hidden nodes whose states are told apart by what is known, so that they have an order."""
+        families = [(at(name, 0), law.parents) for name, law in self._fixed_tables().items()]
+        families += [
+            (name, self.parents[name] if name in self.parents else self.own[name])
+            for name, one in self.known.items()
+            if one.is_by_state
+        ]
+        nodes = {_base_of(node) for child, parents in families for node in (child, *parents)}
+        return nodes & set(self.hidden)
+
     def statistics(self, panel: Panel | None = None) -> Statistics:
         """Statistics of all families over the rows that are complete for them.
 
@@ -161,6 +172,14 @@ class FitPlan:
         if n:
             return Logistic(child, given, np.zeros((*shape, r)), np.zeros((*shape, r, n)))
         return Categorical(child, given, np.full((*shape, r), 1.0 / r))
+
+    def _fixed_tables(self) -> dict[str, Distribution]:
+        """Laws of first slices that are kept and have states, by node."""
+        return {
+            _base_of(node): law
+            for node, law in self.fixed.items()
+            if not isinstance(law, LinearGaussian) or law.discrete
+        }
 
     def _early(self) -> list[str]:
         return [*self.own, *self.fixed]
@@ -249,7 +268,9 @@ def plan_of(
         said=(estimator, gaussian, logistic),
         memory_limit=memory_limit,
     )
-    task = _with_known(task, known)
+    _refuse_hidden_parents(task, states, wide)
+    _refuse_short(task, wide, order)
+    task = with_known(task, known)
     return FitPlan(
         wide,
         dag,
@@ -408,8 +429,9 @@ def _refuse_too_few(
     lacking = _too_few(panel, names, parents, order, source=source)
     if lacking is not None:
         raise DataError(
-            f"{panel.n_sequences} sequences are too few to estimate the law of {lacking!r}: a "
-            "first slice has one row a sequence. Use initial=cs.dynamic.Conditional(), "
+            f"{panel.n_sequences} sequence{'s are' if panel.n_sequences > 1 else ' is'} too few to "
+            f"estimate the law of {lacking!r}: a first slice has one row a sequence. Use "
+            "initial=cs.dynamic.Conditional(), cs.dynamic.Diffuse() for hidden continuous nodes, "
             "cs.dynamic.Stationary() or a network.",
             variable=lacking,
         )
@@ -451,29 +473,6 @@ def _diffuse(node: str, variance: float) -> LinearGaussian:
     return LinearGaussian(Variable(node), (), np.zeros(()), np.zeros(0), np.sqrt(variance))
 
 
-def _with_known(task: FitTask, known: Mapping[str, Known]) -> FitTask:
-    """The task with estimators that keep what is known."""
-    if not known:
-        return task
-    _check.known("node", known, task.kind)
-    schema = task.engine.schema
-    for name, one in known.items():
-        if not isinstance(one, Known):
-            raise InputError(
-                f"known: what is known of {name!r} must be cs.dynamic.Known(...), got {one!r}.",
-                variable=name,
-            )
-        variables = [schema[parent] for parent in task.bare_parents(name)]
-        sizes = [v.n_states for v in variables if not v.is_continuous]
-        if schema[name].is_continuous:
-            one.check(name, sizes, [v.name for v in variables if v.is_continuous])
-        else:
-            one.check_table(name, [*sizes, schema[name].n_states])
-    return replace(
-        task, chosen={kind: WithKnown(each, known) for kind, each in task.chosen.items()}
-    )
-
-
 def _known_tables(task: FitTask, known: Mapping[str, Known]) -> dict[str, Distribution]:
     """The tables that are known, as they will stand in the network."""
     found: dict[str, Distribution] = {}
@@ -484,6 +483,37 @@ def _known_tables(task: FitTask, known: Mapping[str, Known]) -> dict[str, Distri
             shape = [v.n_states for v in (*given, every[name])]
             found[name] = Categorical(every[name], given, np.broadcast_to(one.table, shape).copy())
     return found
+
+
+def _refuse_hidden_parents(task: FitTask, states: Mapping[str, Variable], panel: Panel) -> None:
+    """Refuse a discrete child of a hidden continuous node."""
+    levels = continuous_of(tuple(states), panel.rows.variables)
+    for node, kind in task.kind.items():
+        hidden = [p for p in task.bare_parents(node) if _base_of(p) in levels]
+        if kind == "logistic" and hidden:
+            raise DataError(
+                f"{node!r} is a discrete child of {hidden[0]!r}, which is hidden and continuous: "
+                "that has no exact answer. Turn the arc around, make the hidden node discrete "
+                f"(hidden={{{_base_of(hidden[0])!r}: 3}}), or read {node!r} as a number.",
+                variable=node,
+            )
+
+
+def _base_of(node: str) -> str:
+    """The variable of a node of any slice."""
+    first = split_slice(node)
+    return split_lag(node)[0] if first is None else first[0]
+
+
+def _refuse_short(task: FitTask, panel: Panel, order: int) -> None:
+    """Refuse sequences of which none has a step after its first ones."""
+    longest = int(panel.lengths.max(initial=0))
+    if longest <= order and not task.needs_no_rows:
+        raise DataError(
+            f"the longest sequence has {longest} step{'s' * (longest != 1)} and the graph reaches "
+            f"{order} back, so no row tells how a step follows from those before it. Give longer "
+            "sequences or use smaller lags."
+        )
 
 
 def _has_hidden(parents: Sequence[str], hidden: Sequence[str]) -> bool:

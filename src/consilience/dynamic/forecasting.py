@@ -298,8 +298,8 @@ def _streams(net: DynamicNetwork, rng: np.random.Generator) -> dict[str, Iterato
             example = "NormalInverseGamma" if local.child.is_continuous else "HDC"
             raise ModelError(
                 f"forecast: the distribution of {name!r} has no posterior to draw from. Fit with "
-                f"an estimator that has one, such as cs.estimators.{example}(), or forecast "
-                "without draws.",
+                f"an estimator that has one, such as cs.estimators.{example}(), and without known= "
+                "of this node; or forecast without draws.",
                 variable=name,
             )
         streams[name] = local.posterior.draws(rng)

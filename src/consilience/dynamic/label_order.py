@@ -7,7 +7,7 @@ them. In the long run means after many steps from the first slices, without any 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -25,9 +25,12 @@ STEPS = 200
 SEQUENCES = 400
 
 
-def canonical_labels(net: DynamicNetwork) -> DynamicNetwork:
-    """The same network with the states of its hidden nodes in their canonical order."""
-    discrete = [name for name in net.hidden if not net.variables[name].is_continuous]
+def canonical_labels(net: DynamicNetwork, kept: Collection[str] = ()) -> DynamicNetwork:
+    """The same network with the states of its hidden nodes in their canonical order, but for those
+    whose order is to be kept.
+    """
+    hidden = [name for name in net.hidden if name not in kept]
+    discrete = [name for name in hidden if not net.variables[name].is_continuous]
     if not discrete:
         return net
     shares = _long_run(net, discrete)

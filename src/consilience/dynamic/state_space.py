@@ -22,7 +22,7 @@ from consilience.distributions import Distribution, LinearGaussian
 from consilience.dynamic.conversions import array_of, factor_of
 from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.lagged_names import at, lagged, split_lag
-from consilience.errors import ModelError
+from consilience.errors import InputError, ModelError
 from consilience.network.network import Network
 from consilience.network.record import Record
 
@@ -76,22 +76,23 @@ def from_state_space(
     """
     n, k = len(np.atleast_1d(A)), len(np.atleast_1d(C))
     moves, shows = array_of("A", A, (n, n)), array_of("C", C, (k, n))
-    inputs = [np.shape(one)[-1] for one in (B, D) if one is not None and np.ndim(one) == 2]
-    m = max(inputs, default=0)
+    m = _n_inputs(B, D)
     on_hidden = np.zeros((n, m)) if B is None else array_of("B", B, (n, m))
     on_shown = np.zeros((k, m)) if D is None else array_of("D", D, (k, m))
     first_mean, first = array_of("mean", mean, (n,)), array_of("covariance", covariance, (n, n))
     z, x, u = (_numbered("z", n), _numbered("x", k), _numbered("u", m))
     past = [lagged(name, 1) for name in z]
     return DynamicNetwork(
-        Network.of(_layer([at(name, 0) for name in z], first_mean, [], [], covariance=first)),
+        Network.of(
+            _layer([at(name, 0) for name in z], first_mean, [], [], noise=("covariance", first))
+        ),
         [  # type: ignore[arg-type]
             *_layer(
                 z,
                 np.zeros(n),
                 [*past, *u],
                 np.hstack([moves, on_hidden]),
-                covariance=array_of("process", process, (n, n)),
+                noise=("process", array_of("process", process, (n, n))),
                 keep=past,
             ),
             *_layer(
@@ -99,7 +100,7 @@ def from_state_space(
                 np.zeros(k),
                 [*z, *u],
                 np.hstack([shows, on_shown]),
-                covariance=array_of("noise", noise, (k, k)),
+                noise=("noise", array_of("noise", noise, (k, k))),
             ),
         ],
         hidden=tuple(z),
@@ -144,6 +145,27 @@ def to_state_space(net: DynamicNetwork) -> StateSpace:
     )
 
 
+def _n_inputs(B: Any, D: Any) -> int:
+    """How many inputs the matrices have, which must say the same."""
+    widths = {}
+    for name, matrix in (("B", B), ("D", D)):
+        if matrix is not None and np.ndim(matrix) != 2:
+            raise InputError(
+                f"{name} must have one row for each node and one column for each input, got shape "
+                f"{np.shape(matrix)}.",
+                parameter=name,
+            )
+        if matrix is not None:
+            widths[name] = int(np.shape(matrix)[1])
+    if len(set(widths.values())) > 1:
+        raise InputError(
+            f"B has {widths['B']} inputs and D has {widths['D']}; give an input that does not act "
+            "a column of zeros.",
+            parameter="D",
+        )
+    return max(widths.values(), default=0)
+
+
 def _numbered(letter: str, n: int) -> list[str]:
     return [f"{letter}{i + 1}" for i in range(n)]
 
@@ -160,11 +182,11 @@ def _layer(
     parents: Sequence[str],
     slopes: Any,
     *,
-    covariance: Floats,
+    noise: tuple[str, Floats],
     keep: Sequence[str] = (),
 ) -> list[Distribution]:
-    """The families of nodes that depend on these parents, with this covariance of their noise."""
-    unit, variances = factor_of(covariance)
+    """The families of nodes that depend on these parents; name and covariance of their noise."""
+    unit, variances = factor_of(noise[1], noise[0])
     inverse = np.linalg.inv(unit)
     every = np.asarray(slopes, float).reshape(len(names), len(parents))
     found: list[Distribution] = []

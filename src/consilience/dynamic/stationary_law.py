@@ -129,8 +129,8 @@ def _gaussian(transition: dict[str, Distribution], net: DynamicNetwork) -> list[
         raise ModelError(
             "there is no stationary law: the largest eigenvalue of the transition of "
             f"{_check.listed(matrices.names)} has the size {radius:.6g}, which must be below one "
-            "(a unit root, or growth). Use initial=cs.dynamic.Conditional() or "
-            "cs.dynamic.Estimated().",
+            "(a unit root, or growth). Use initial=cs.dynamic.Conditional(), "
+            "cs.dynamic.Estimated(), or cs.dynamic.Diffuse() for hidden nodes.",
             eigenvalue=radius,
         )
     moves = companion(matrices)

@@ -18,12 +18,13 @@ from consilience import _check, _freeze
 from consilience._typing import Floats
 from consilience.distributions import Categorical, LinearGaussian
 from consilience.errors import InputError
+from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import innermost
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
 
-__all__ = ["Known", "WithKnown"]
+__all__ = ["Known", "WithKnown", "with_known"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +81,12 @@ class Known:
         said = [(f, getattr(self, f)) for f in fields if getattr(self, f) is not None]
         words = [f"{f}={dict(v) if isinstance(v, Mapping) else v!r}" for f, v in said]
         return f"Known({', '.join(words)})"
+
+    @property
+    def is_by_state(self) -> bool:
+        """Whether a number differs by states: a table, or one for each state of the parents."""
+        numbers = (self.intercept, self.sd, *(self.coefficients or {}).values())
+        return self.table is not None or any(np.ndim(one) > 0 for one in numbers)
 
     def check(self, name: str, discrete: Sequence[int], continuous: Sequence[str]) -> None:
         """Refuse what does not fit a regression with these parents."""
@@ -184,6 +191,37 @@ class WithKnown:
         n = moments.weight if self.by_source else moments.weight.sum(axis=0, keepdims=True)
         left = np.maximum(n - rest.coefficients.shape[-1] - 1.0, 0.0)
         return np.asarray(rest.sd * np.sqrt(left / (left + 1.0)).reshape(rest.sd.shape))
+
+
+def with_known(task: FitTask, known: Mapping[str, Known]) -> FitTask:
+    """The task with estimators that keep what is known of some nodes, which is checked."""
+    if not known:
+        return task
+    _check.known("node", known, task.kind)
+    schema = task.engine.schema
+    for name, one in known.items():
+        if not isinstance(one, Known):
+            raise InputError(
+                f"known: what is known of {name!r} must be cs.dynamic.Known(...), got {one!r}.",
+                variable=name,
+            )
+        variables = [schema[parent] for parent in task.bare_parents(name)]
+        sizes = [v.n_states for v in variables if not v.is_continuous]
+        if task.kind[name] == "logistic":
+            raise InputError(
+                f"known: {name!r} is a discrete node with continuous parents, of which nothing can "
+                "be kept.",
+                variable=name,
+            )
+        if schema[name].is_continuous:
+            one.check(name, sizes, [v.name for v in variables if v.is_continuous])
+        else:
+            one.check_table(name, [*sizes, schema[name].n_states])
+    chosen = {
+        kind: each if kind == "logistic" else WithKnown(each, known)
+        for kind, each in task.chosen.items()
+    }
+    return replace(task, chosen=chosen)
 
 
 def _remainder(moments: Moments, known: Known) -> Moments:

@@ -124,7 +124,8 @@ def path(found: Path) -> str:
         (name, number(f"{log:.6g}"))
         for name, log in zip(found.panel.sequences[:N_LINES], found.log_probability, strict=False)
     ]
-    about = heading("Path", "the most probable values of what was hidden or missing")
+    told = "the most probable values of what was hidden or missing"
+    about = heading("Path", "; ".join(filter(None, (told, found.approximation))))
     return about + grid(("sequence", "log probability"), lines, n=found.panel.n_sequences)
 
 
