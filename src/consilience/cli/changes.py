@@ -29,6 +29,15 @@ __all__ = ["changes"]
     show_default=True,
     help="Probability of a change at each step.",
 )
+@click.option(
+    "--together",
+    multiple=True,
+    metavar="NODES",
+    help="Nodes whose parameters change at the same steps, such as x,y; repeatable.",
+)
+@click.option(
+    "--raw", is_flag=True, help="Take columns of numbers as they are, not in units of their sds."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet")
 @force_option
 @sequence_option
@@ -40,6 +49,8 @@ def changes(
     structure: str | None,
     hazard: float,
     *,
+    together: tuple[str, ...],
+    raw: bool,
     output: Path | None,
     force: bool,
     sequence: str | None,
@@ -47,7 +58,8 @@ def changes(
 ) -> None:
     """Probability of a change of parameters at every step, exactly.
 
-    Columns of numbers should be in units in which their sd is about one.
+    Columns of numbers are taken around their means, in units of their sds, which is what the prior
+    of a segment expects; with --raw they stay as they are.
 
     \b
     Example:
@@ -57,9 +69,15 @@ def changes(
 
     check_outputs([output], [data], force=force)
     panel = panel_of([data], reading, sequence, time)
+    panel = panel if raw else panel.standardized()
     dag = cs.DAG(nodes=list(panel.rows.variables)) if structure is None else cs.DAG.parse(structure)
     with screen(stderr=True).status("Summing over segmentations"):
-        found = cs.dynamic.change_points(dag, panel, cs.dynamic.ChangePoints(hazard=hazard))
+        found = cs.dynamic.change_points(
+            dag,
+            panel,
+            cs.dynamic.ChangePoints(hazard=hazard),
+            together=[group.split(",") for group in together],
+        )
     facts = {"sequences": f"{panel.n_sequences:,}", "rows": f"{len(panel):,}"}
     for name, one in found.items():
         gain = one.log_evidence - one.log_evidence_none

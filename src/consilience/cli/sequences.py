@@ -50,6 +50,14 @@ fill_option = click.option(
     "--fill", is_flag=True, help="Take an absent step for a row without values."
 )
 
+window_option = click.option(
+    "--window",
+    type=int,
+    metavar="N",
+    help="Where missing numbers depend on unknown regimes: keep those of the last N steps apart, "
+    "and match older ones in moments.",
+)
+
 
 def dynamic_model(path: str) -> cs.dynamic.DynamicNetwork:
     """The network in time in a file."""
@@ -147,13 +155,7 @@ def answer_options(command: Any) -> Any:
         time_option,
         sequence_option,
         force_option,
-        click.option(
-            "--window",
-            type=int,
-            metavar="N",
-            help="Where missing numbers depend on unknown regimes: keep those of the last N steps "
-            "apart, and match older ones in moments.",
-        ),
+        window_option,
         click.option(
             "-o", "--output", type=click.Path(path_type=Path), help=".csv, .csv.gz or .parquet"
         ),
@@ -233,6 +235,12 @@ def filter_(
 filter_.name = "filter"
 
 
+def _collapse(window: int | None) -> cs.dynamic.Collapse | None:
+    import consilience as cs
+
+    return None if window is None else cs.dynamic.Collapse(window=window)
+
+
 def _believe(
     verb: str,
     model: str,
@@ -246,10 +254,8 @@ def _believe(
     fill: bool,
     missing: tuple[str, ...],
 ) -> None:
-    import consilience as cs
-
     check_outputs([output], [model, data], force=force)
-    by = None if window is None else cs.dynamic.Collapse(window=window)
+    by = _collapse(window)
     net = dynamic_model(model)
     panel = known_panel(net, data, sequence, time, missing=missing, fill=fill)
     beliefs = getattr(net, verb)(panel, by=by)
@@ -267,6 +273,7 @@ def _believe(
 @click.argument("data")
 @click.option("--steps", type=int, default=1, show_default=True, help="How many steps ahead.")
 @click.option("--draws", type=int, help="Draw so many paths from the posterior of the parameters.")
+@window_option
 @click.option("--inputs", type=click.Path(exists=True), help="File with the inputs of each step.")
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -283,6 +290,7 @@ def forecast(
     steps: int,
     draws: int | None,
     *,
+    window: int | None,
     inputs: str | None,
     level: float,
     seed: int,
@@ -300,10 +308,12 @@ def forecast(
       consilience forecast model.json canada.csv --time quarter --steps 8
     """
     check_outputs([output], [model, data], force=force)
+    by = _collapse(window)
     net = dynamic_model(model)
     panel = known_panel(net, data, sequence, time, missing=missing, fill=fill)
-    future = net.forecast(panel, steps, inputs=inputs, draws=draws, seed=seed)
+    future = net.forecast(panel, steps, inputs=inputs, draws=draws, by=by, seed=seed)
     facts = {"sequences": f"{panel.n_sequences:,}", "steps": f"{steps}"}
+    facts |= {"note": future.approximation} if future.approximation else {}
     written(future.to_frame(level), output, facts)
 
 

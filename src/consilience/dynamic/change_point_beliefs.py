@@ -166,6 +166,7 @@ def change_points(
             parameter="choice",
         )
     nodes = _checked(dag, panel)
+    _refuse_nothing(dag, nodes, panel)
     groups = _groups(nodes, together)
     order = max((split_lag(p)[1] for n in nodes for p in dag.parents(n)), default=0)
     table = lagged_table(panel, order)
@@ -196,6 +197,22 @@ def _checked(dag: object, panel: object) -> list[str]:
     if panel.rows.weights is not None:
         raise DataError("change_points: a panel with weights has no steps of its own.")
     return [node for node in dag.nodes if node in bases and node not in panel.inputs]
+
+
+def _refuse_nothing(dag: DAG, nodes: Sequence[str], panel: Panel) -> None:
+    """Refuse a graph without nodes of the current slice, and sequences that are too short."""
+    if not nodes:
+        raise InputError(
+            "change_points: the graph has no node of the current slice whose parameters could "
+            "change, such as cs.DAG(nodes=['x'])."
+        )
+    order = max(split_lag(node)[1] for node in dag.nodes)
+    longest = int(panel.lengths.max(initial=0))
+    if longest <= order:
+        raise DataError(
+            f"change_points: the longest sequence has {longest} step{'s' * (longest != 1)} and the "
+            f"graph reaches {order} back. Give longer sequences or use smaller lags."
+        )
 
 
 def _groups(nodes: Sequence[str], together: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:

@@ -24,6 +24,7 @@ __all__ = [
     "first_slices",
     "lagged_table",
     "rows_before",
+    "standardized_rows",
     "take_rows",
     "take_sequences",
     "windows",
@@ -139,3 +140,14 @@ def _before(column: Column, lag: int, steps: Integers, chosen: Integers) -> Colu
 
 def _blank(variable: Variable, n: int, dtype: Any) -> Column:
     return np.full(n, np.nan if variable.is_continuous else -1, dtype)
+
+
+def standardized_rows(panel: Panel) -> Panel:
+    """The panel with each column of numbers around its mean, in units of its sd."""
+    columns = dict(panel.rows.columns)
+    for name, variable in panel.rows.variables.items():
+        if variable.is_continuous and not np.isnan(columns[name]).all():
+            spread = float(np.nanstd(columns[name]))
+            columns[name] = (columns[name] - np.nanmean(columns[name])) / (spread or 1.0)
+    note = "Columns of numbers are around their means, in units of their sds."
+    return replace(panel, rows=replace(panel.rows, columns=columns), notes=(*panel.notes, note))

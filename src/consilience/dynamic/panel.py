@@ -121,6 +121,16 @@ class Panel:
 
         return rows_before(self, time)
 
+    def standardized(self) -> Panel:
+        """The panel with each column of numbers around its mean, in units of its sd.
+
+        Mean and sd are those of all rows, so that rows know of later ones: right for change points
+        and graphs, not for judging forecasts.
+        """
+        from consilience.dynamic.lagged_rows import standardized_rows
+
+        return standardized_rows(self)
+
     def to_frame(self) -> pd.DataFrame:
         """A pandas frame with the columns of sequence and time first."""
         from consilience.dynamic.panel_frames import panel_frame
