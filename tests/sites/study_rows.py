@@ -45,4 +45,4 @@ class Plain:
     """A study without its scout: every request is a round."""
 
     def __init__(self, study: cs.sites.Federation) -> None:
-        self.schema, self.gather, self.notes = study.schema, study.gather, study.notes
+        self.schema, self.gather, self.notes_on = study.schema, study.gather, study.notes_on

@@ -319,3 +319,13 @@ def test_a_scout_is_rows_like_those_of_the_sites():
     assert scout.n_rows == TABLE.n_rows
     assert over.scout() is scout
     assert len(over.record.rounds) == 4
+
+
+@pytest.mark.parametrize("search", [cs.GES(), cs.HillClimb(tabu=5, restarts=2)])
+def test_a_search_that_looks_ahead_has_the_same_bits_in_fewer_rounds(search):
+    plain, ahead = study("secure"), study("secure")
+    before = cs.search(Plain(plain), search=search)
+    found = cs.search(ahead, search=search)
+    assert (found.dag, found.score) == (before.dag, before.score)
+    assert len(ahead.record.rounds) < len(plain.record.rounds)
+    assert any("cs.BHD()" in note for note in found.notes)

@@ -23,7 +23,7 @@ def small_site(seed: int, n_rows: int = 60) -> cs.Table:
         name: [str(min(2, max(0, x))) for x in hidden + rng.integers(-1, 2, n_rows)]
         for name in NAMES
     }
-    return cs.read(columns, states=dict.fromkeys(NAMES, list("012")))
+    return cs.read(columns, states={name: ["0", "1", "2"] for name in NAMES})
 
 
 def asked_families(seed: int) -> list[list[tuple[str, ...]]]:

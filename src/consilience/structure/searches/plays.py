@@ -6,12 +6,14 @@ play are those of the plain search, bit for bit; only the number of passes depen
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import ConsilienceError
 from consilience.statistics.engines.memory import Memory
+from consilience.statistics.gather import notes_on
 from consilience.statistics.request import Answer, DearEngine, Request
 from consilience.structure.family_scores import family_scores
 from consilience.structure.searches.judge import Grounds
@@ -44,6 +46,10 @@ class Passes:
         """The answer for all rows."""
         self.n_passes += 1
         return self.engine.gather(request)
+
+    def notes_on(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What a reader should know about these columns."""
+        return notes_on(self.engine, names)
 
     def scout(self) -> Table:
         """The sample of the rows, taken once."""
