@@ -87,6 +87,39 @@ def test_rows_with_gaps_are_counted_as_in_one_place():
     assert found.n_incomplete.sum() == pooled.n_incomplete.sum()
 
 
+def gappy(table: cs.Table) -> cs.Table:
+    frame = table.to_frame()
+    for step, name in ((7, "b"), (5, "d"), (11, "a")):
+        frame.loc[::step, name] = None
+    return cs.read(frame, schema=table.schema)
+
+
+@pytest.mark.parametrize(
+    ("mode", "estimator"),
+    [
+        ("secure", None),
+        ("secure", cs.Dirichlet(ess=3)),
+        ("exact", cs.Dirichlet(ess=3)),
+        ("exact", cs.HDMCS(s=3.0)),
+    ],
+)
+def test_em_gives_the_tables_of_all_rows_to_the_bit(mode, estimator):
+    if mode == "secure":
+        pytest.importorskip("cryptography", reason="secure sums need the extra 'sites'")
+    split = parts(gappy(rows(200)), 3)
+    over = cs.sites.federation(sites(split, mode=mode), study="s")
+    pooled = with_sources(split)
+    whole = pooled if mode == "exact" else pooled.pooled()
+    dag = network().dag
+    assert same_tables(cs.fit(dag, over, estimator), cs.fit(dag, whole, estimator))
+
+
+def test_em_over_ranges_is_refused():
+    over = cs.sites.federation(sites(parts(gappy(rows(200)), 3), mode="intervals"), study="s")
+    with pytest.raises(RefusalError, match="intervals"):
+        cs.fit(network().dag, over, cs.Dirichlet(ess=3))
+
+
 def test_weights_are_counted_as_in_one_place():
     table = cs.Table(TABLE.schema, TABLE.columns, weights=np.linspace(0.5, 2.0, TABLE.n_rows))
     over = cs.sites.federation(sites(parts(table)), study="s")

@@ -18,8 +18,10 @@ from consilience import _check, _freeze
 from consilience._typing import Integers
 from consilience.data.variable import Schema
 from consilience.errors import InputError, RefusalError, WithheldError
+from consilience.inference.case_requests import CasesRequest, ExpectedRequest
 from consilience.sites.censored import estimated, in_fixed_point
 from consilience.sites.exchange import Exchange
+from consilience.sites.expected import expected_sums
 from consilience.sites.masks import sum_of
 from consilience.sites.message import Reply, Request
 from consilience.sites.study_agreement import Agreement
@@ -133,6 +135,10 @@ class Gathered:
                 request.names, (request.by,), request.by_source, fine=request.fine
             )
             return self._moments(every, schema)[0]
+        if isinstance(request, ExpectedRequest):
+            return expected_sums(self, request)
+        if isinstance(request, CasesRequest):  # cases are rows; steps of EM are asked for instead
+            raise WithheldError("the cases of rows do not leave a site.")
         raise InputError(
             f"sites are not asked for a {type(request).__name__}: they answer counts, moments, "
             "expected counts, confusion counts and graphs. Fit logistic nodes where the rows are.",

@@ -25,6 +25,7 @@ from consilience.files.objects import Content
 from consilience.fusion.united_tables import complete_rows
 from consilience.sites.alternatives import Alternatives
 from consilience.sites.confusion import check_confusion, confusion_answer
+from consilience.sites.expected import asked_families, check_expected, expected_answer
 from consilience.sites.masks import SiteKey
 from consilience.sites.message import Array, Request
 from consilience.sites.policies import Policy
@@ -299,6 +300,7 @@ ANSWERS: Mapping[str, Work] = {
     "counts": Work(_check_counts, _families, _counts, gives_counts=True),
     "moments": Work(_check_moments, _no_families, _moments),
     "graph": Work(_check_graph, _no_families, _graph),
+    "expected counts": Work(check_expected, asked_families, expected_answer),
     "confusion counts": Work(check_confusion, _no_families, confusion_answer),
 }
 """How each kind of statistics is answered."""
