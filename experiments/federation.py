@@ -21,7 +21,8 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 import consilience as cs
@@ -335,14 +336,16 @@ def differencing(rows: Sequence[int], seeds: int) -> None:
             np.add.at(truth, tuple(table.column(name) for name in family), 1)
             for cell in range(low.size):
                 side = (flat == cell).astype(float)
-                sides += [side, -side]
-                bounds += [float(high.ravel()[cell]), -float(low.ravel()[cell])]
+                sides.append(side)
+                bounds.append((float(low.ravel()[cell]), float(high.ravel()[cell])))
                 if 0 < truth.ravel()[cell] < 5:
                     targets.append(side)
-        some = rng.choice(len(targets), min(20, len(targets)), replace=False)
+        some = rng.choice(len(targets), min(8, len(targets)), replace=False)
+        lows, highs = (np.array(one) for one in zip(*bounds, strict=True))
+        within = LinearConstraint(csr_array(np.array(sides)), lows, highs)
         for i in some:
             ends = [
-                linprog(sign * targets[i], A_ub=np.array(sides), b_ub=bounds, method="highs").fun
+                milp(sign * targets[i], constraints=within, bounds=Bounds(0, np.inf)).fun
                 for sign in (1, -1)
             ]
             n_narrowed += ends[0] > 1 + 1e-6 or -ends[1] < 4 - 1e-6

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from study_rows import Plain, network, parts, rows, sites
 
 import consilience as cs
-from consilience.errors import RefusalError
+from consilience.errors import RefusalError, WithheldError
 from consilience.sites.alternatives import Alternatives
 from consilience.sites.censored import estimated, in_fixed_point
 
@@ -169,6 +169,35 @@ def test_the_audit_holds_across_a_restart(tmp_path):
     assert all(len(site._alternatives()._answers) == 1 for site in again)
     for site in again:
         site.close()
+
+
+def test_a_family_that_would_open_small_counts_is_withheld_and_so_after_a_restart(tmp_path):
+    tables = {"one": small_site(1, 40), "two": small_site(4, 40)}
+    policy = cs.sites.Policy(mode="intervals")
+
+    def withheld(*families: cs.Family) -> set[tuple[str, ...]]:
+        kept = [
+            cs.sites.Site(one, policy, name=name, ledger=tmp_path / name, key=tmp_path / f"k{name}")
+            for name, one in tables.items()
+        ]
+        study = cs.sites.federation(kept, study="s")
+        try:
+            cs.count(study, families)
+        except WithheldError:
+            pass
+        finally:
+            for site in kept:
+                site.close()
+        return set(study.record.withheld)
+
+    pairs = [cs.Family(b, (a,)) for a, b in combinations(NAMES, 2)]
+    triples = [cs.Family(c, (a, b)) for a, b, c in combinations(NAMES, 3)]
+    assert withheld(*pairs) == set()
+    before = withheld(*triples)
+    assert before
+    assert withheld(*triples) == before
+    entries = cs.sites.read_ledger(tmp_path / "one")
+    assert [len(one["withheld"]) for one in entries if one["what"] == "answered"][1] > 0
 
 
 def test_ranges_are_not_given_after_exact_counts(tmp_path):

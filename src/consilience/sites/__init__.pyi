@@ -20,9 +20,6 @@ from consilience.sites.federated import (
 from consilience.sites.https import (
     serving as serving,
 )
-from consilience.sites.ledger import (
-    read_ledger as read_ledger,
-)
 from consilience.sites.message import (
     Reply as Reply,
     Request as Request,
@@ -35,6 +32,9 @@ from consilience.sites.scouting import (
 )
 from consilience.sites.site import (
     Site as Site,
+)
+from consilience.sites.site_ledger import (
+    read_ledger as read_ledger,
 )
 from consilience.sites.study_record import (
     Round as Round,

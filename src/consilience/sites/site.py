@@ -25,11 +25,11 @@ from consilience.errors import (
     WriteError,
 )
 from consilience.sites.alternatives import Alternatives
-from consilience.sites.ledger import Ledger
 from consilience.sites.masks import SiteKey
 from consilience.sites.message import Reply, Request, digest, variables_to
 from consilience.sites.policies import Policy
 from consilience.sites.site_answers import ANSWERS, Given, fingerprint, gaps_of, size_of
+from consilience.sites.site_ledger import Ledger
 from consilience.sites.study_agreement import Agreement
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.gather import engine_of
