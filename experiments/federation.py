@@ -3,6 +3,7 @@
     CONSILIENCE_DATA=... python experiments/federation.py [part ...] [--rows 300 1000] [--seeds N]
 
 Parts: bits, heart, rounds, masks, loopback, arcs, use, differencing. Without a part all are run.
+Arcs take minutes for alarm; ``NETWORK=sachs`` names a smaller network.
 """
 
 from __future__ import annotations
@@ -267,8 +268,9 @@ def _without_small(found, k: int):
 
 
 def arcs(rows: Sequence[int], seeds: int) -> None:
-    print("\n# False and missed arcs (hill climbing to 3 parents, BIC), 5 sites of alarm")
-    net = cs.load(DATA / "networks" / "alarm.bif")
+    name = os.environ.get("NETWORK", "alarm")
+    print(f"\n# False and missed arcs (hill climbing to 3 parents, BIC), 5 sites of {name}")
+    net = cs.load(DATA / "networks" / f"{name}.bif")
     how = {"score": cs.BIC(), "search": cs.HillClimb(max_parents=3)}
     for n_rows in rows:
         for seed in range(1, seeds + 1):
