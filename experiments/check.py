@@ -127,6 +127,12 @@ def classifiers() -> str:
     return of_rows(rows[:3], "log_loss")
 
 
+def clusters() -> str:
+    import clusters as study
+
+    return f"{study.n_clusters_of_one(0)} cluster"
+
+
 def defaults() -> str:
     import defaults as study
 
@@ -274,6 +280,7 @@ CELLS = (
     Cell("chain.py", "heart, naive Bayes, 100 rows, log losses", chain),
     Cell("change_points.py", "seed 0", change_points),
     Cell("classifiers.py", "heart, naive Bayes, repeat 0, log losses", classifiers),
+    Cell("clusters.py", "one network, seed 0", clusters),
     Cell("defaults.py", "P(ill) of a new hospital beside five", defaults),
     Cell("dynamic.py", "sources, seed 0", dynamic),
     Cell("estimate_coverage.py", "10 queries", estimate_coverage),
