@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from consilience.show.html import grid, heading, notes, number
+from consilience.show.html import Line, grid, heading, notes, number
 from consilience.show.notebook_graphs import counted
 from consilience.sites.confusion import SiteMeasures
 from consilience.sites.study_record import StudyRecord
@@ -43,7 +43,7 @@ def study(record: StudyRecord) -> str:
 def measured(found: SiteMeasures) -> str:
     """Accuracy and rates of each site and group."""
     rates, accuracy = found.rates, found.accuracy
-    lines = [
+    lines: list[Line] = [
         (
             site,
             group,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from consilience._typing import Integers
+from consilience._typing import Codes
 from consilience.data.table import Table, code_type
 from consilience.data.variable import NEW_SOURCE, Schema, Variable
 from consilience.errors import RefusalError
@@ -117,7 +117,7 @@ def _rows(net: Network, given: Given) -> Table:
     if given.name not in known:
         raise RefusalError("the network does not know this site.", code="variable")
     source = Variable(net.source, tuple(known))
-    codes: Integers = np.full(table.n_rows, known.index(given.name), code_type(len(known)))
+    codes: Codes = np.full(table.n_rows, known.index(given.name), code_type(len(known)))
     return Table(Schema(table.variables, source), table.columns, codes, table.weights)
 
 

@@ -104,7 +104,8 @@ class Cached:
         if new:
             self.n_passes += 1
             more = CountRequest(new, by_source, request.memory_limit)
-            self._keep(self.engine.gather(more), by_source=by_source)
+            counted: list[Counts] = self.engine.gather(more)
+            self._keep(counted, by_source=by_source)
         return [self._kept[one, by_source] for one in request.families]
 
     def _toggles(self, requests: Sequence[ToggleRequest]) -> CountBatch:
@@ -117,7 +118,8 @@ class Cached:
         )
         if new:
             self.n_passes += 1
-            self._keep(self.engine.gather(ToggleRequests(new)), by_source=by_source)
+            counted: CountBatch = self.engine.gather(ToggleRequests(new))
+            self._keep(counted, by_source=by_source)
         found = [self._kept[one, by_source] for mine in families for one in mine]
         return CountBatch.of(found, by_source=True)
 
@@ -175,7 +177,7 @@ class _RowHashes:
         table = part.table
         mixed = np.full(table.n_rows, 0x9E3779B97F4A7C15, np.uint64)
         weights = np.ones(table.n_rows) if table.weights is None else table.weights
-        more = [weights.astype(np.float64)]
+        more: list[Any] = [weights.astype(np.float64)]
         more += [] if table.source_codes is None else [table.source_codes]
         for column in (*table.columns.values(), *more):
             mixed = _mixed(mixed ^ _bits(column))
