@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -373,7 +374,7 @@ def kills_dask(folder: Path) -> None:
     ):
 
         def victims() -> list[int]:
-            return list(client.run(os.getpid).values())
+            return [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
 
         _kills("Dask", 20, _sixteen(folder, cs.engines.Dask(client)), victims)
 
@@ -413,11 +414,12 @@ def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) 
         except cs.ConsilienceError as problem:
             named += "part" in problem.culprits
         killer.join()
-    print(f"  {name}, a worker killed: exact {exact}, named {named}, wrong {wrong} of {n_runs}")
+        print(f"  {name}, workers killed: exact {exact}, named {named}, wrong {wrong} of {n_runs}")
 
 
 def _kill(victims: list[int], rng: Any) -> None:
-    os.kill(int(rng.choice(victims)), signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it may be gone already
+        os.kill(int(rng.choice(victims)), signal.SIGKILL)
 
 
 CLUSTER_RUNS: dict[str, Callable[[Path], None]] = {
