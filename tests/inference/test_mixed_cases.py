@@ -406,7 +406,7 @@ def test_any_number_of_states_may_be_missing():
     nothing = {coin.name: np.full(2, -1, np.int8) for coin in coins}
     rows = cs.Table(cs.Schema(net.variables), {**nothing, "x": np.array([0.5, 2.0])})
     found = expected(net, rows)
-    assert found.log_likelihood == pytest.approx(net.log_likelihood(rows).sum(), rel=1e-12)
+    assert found.log_likelihood == pytest.approx(net.log_likelihood(rows).sum(), abs=1e-10)
     belief = sum(net.query("c29", given={"x": x}).values for x in (0.5, 2.0))
     np.testing.assert_allclose(found.counts["c29"].sum(axis=0), belief, atol=1e-12)
     np.testing.assert_allclose(found.moments["x"].weight[0], belief, atol=1e-12)
