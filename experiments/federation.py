@@ -288,11 +288,14 @@ def arcs(rows: Sequence[int], seeds: int) -> None:
                     line.append(f"zeros {k} {type(error).__name__}")
                 study = study_of(tables, "intervals", least_cell=k)
                 begin = time.process_time()
-                found = cs.search(Plain(study), **how).dag
+                try:
+                    found = false_and_missed(cs.search(Plain(study), **how).dag, net.dag)
+                except cs.ConsilienceError:
+                    found = "refused"
                 record = study.record
                 n_asked = record.n_families
                 line.append(
-                    f"ranges {k} {false_and_missed(found, net.dag)}, "
+                    f"ranges {k} {found}, "
                     f"{len(record.withheld) / max(1, n_asked):.0%} of {n_asked} families withheld, "
                     f"{time.process_time() - begin:.0f} s CPU"
                 )

@@ -248,3 +248,13 @@ def test_a_search_over_ranges_leaves_out_what_is_withheld_and_says_so():
     assert any("ranges" in note for note in found.notes)
     true = {frozenset(arc) for arc in network().dag.arcs}
     assert len({frozenset(arc) for arc in found.dag.arcs} - true) <= 2
+
+
+def test_a_search_of_which_too_much_is_withheld_is_refused(monkeypatch):
+    monkeypatch.setattr("consilience.sites.gathered.SEVERAL", 10)
+    monkeypatch.setattr("consilience.sites.gathered.MOST_WITHHELD", 0.05)
+    tables = {"one": small_site(1, 40), "two": small_site(4, 40)}
+    over = cs.sites.federation(sites(tables, mode="intervals"), study="s")
+    cs.count(over, [cs.Family(b, (a,)) for a, b in combinations(NAMES, 2)])
+    with pytest.raises(RefusalError, match="noise for arcs"):
+        cs.count(over, [cs.Family(c, (a, b)) for a, b, c in combinations(NAMES, 3)])

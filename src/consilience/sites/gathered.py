@@ -37,6 +37,9 @@ from consilience.statistics.toggles import ToggledParents, ToggleRequest, Toggle
 
 __all__ = ["Gathered"]
 
+SEVERAL, MOST_WITHHELD = 100, 0.25
+"""A search over ranges ends when of so many families more than this share was withheld."""
+
 
 @dataclass
 class Gathered:
@@ -178,12 +181,26 @@ class Gathered:
                 asked.append(key)
         for some in self._rounds(asked):
             self._ask_counts(some)
+        self._refuse_guessing()
         for key in wanted:
             if key in self.withheld:
                 raise WithheldError(
                     f"the counts of {_check.listed(key)} are not given: {self.withheld[key]}.",
                     family=key,
                 )
+
+    def _refuse_guessing(self) -> None:
+        """End a search of which so much is withheld that it would take noise for arcs."""
+        n_asked = len(self._tables) + len(self.withheld)
+        share = len(self.withheld) / max(1, n_asked)
+        if self.agreement.mode != "intervals" or n_asked < SEVERAL or share <= MOST_WITHHELD:
+            return
+        raise RefusalError(
+            f"{len(self.withheld)} of {n_asked} families were withheld, since small counts would "
+            "follow from them; a search among the others would take noise for arcs. Fit a graph "
+            "that is given, use fewer variables or states, or ask for the mode 'secure'.",
+            code="withheld",
+        )
 
     def _forbidden(self, key: tuple[str, ...]) -> str:
         """Why no site need be asked for a family; empty if they may give it."""
