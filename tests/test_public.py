@@ -25,8 +25,9 @@ NAMESPACES = (
     *("gaps", "independence", "inference", "latent"),
     *("scores", "searches", "simulate", "sites"),
 )
-ELSEWHERE = {("inference", "Exact")}
-"""The way to answer; the flat name is the search."""
+ELSEWHERE = {("inference", "Exact"), ("dynamic", "Known")}
+"""The way to answer, where the flat name is the search; and known numbers, also of networks in
+time."""
 
 
 def printed(code: str) -> str:

@@ -115,7 +115,7 @@ ONE_LINE_METHODS = {
         "unroll",
         "_repr_html_",
     ),
-    "dynamic/panel.py": ("lagged", "take", "before", "to_frame", "_repr_html_"),
+    "dynamic/panel.py": ("lagged", "take", "before", "standardized", "to_frame", "_repr_html_"),
     "network/network.py": (
         "query",
         "marginals",

@@ -150,7 +150,7 @@ def forecast(
                 parameter="by",
             )
         return _by_draws(net, panel, steps, columns, draws=draws, rng=_check.generator(seed))
-    return _by_filter(net, panel, steps, columns, by)
+    return _by_filter(net, panel, steps, columns, by=by)
 
 
 def _by_filter(
@@ -158,6 +158,7 @@ def _by_filter(
     panel: Panel,
     steps: int,
     inputs: Mapping[str, Column],
+    *,
     by: Collapse | None,
 ) -> Forecast:
     """Steps without values at the end of the panel, believed given all rows."""

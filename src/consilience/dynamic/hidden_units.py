@@ -58,7 +58,7 @@ def units_of(plan: FitPlan) -> dict[str, Scale]:
     }
     waiting = list(hidden)
     while waiting:
-        told = {name: list(_told(name, plan, hidden, found)) for name in waiting}
+        told = {name: list(_shown_by(name, plan, hidden, found)) for name in waiting}
         ready = {
             name: min(scales, key=lambda one: one.unit) for name, scales in told.items() if scales
         }
@@ -93,7 +93,7 @@ def _recorded(column: Floats) -> Scale:
     return Scale(center, spread or abs(center) or 1.0)
 
 
-def _told(
+def _shown_by(
     name: str, plan: FitPlan, hidden: tuple[str, ...], found: Mapping[str, Scale]
 ) -> Iterator[Scale]:
     """What the children with a scale say about that of a hidden node."""

@@ -72,7 +72,7 @@ def most_probable_path(
     tries = with_sources(net, evidence)
     lines = [line_of(net, one, by, memory_limit) for one in tries]
     filled = [
-        _filled(net, one, families, line, memory_limit)
+        _filled(net, one, families, line, memory_limit=memory_limit)
         for one, line in zip(tries, lines, strict=True)
     ]
     log = np.array([found[1] for found in filled])
@@ -99,6 +99,7 @@ def _filled(
     evidence: SequenceEvidence,
     families: Families,
     line: Timeline | Collapsed,
+    *,
     memory_limit: float,
 ) -> tuple[SequenceEvidence, Floats]:
     """The evidence with nothing missing, and its log probability."""
