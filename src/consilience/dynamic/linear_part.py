@@ -388,6 +388,8 @@ class LinearPart:
         of products keep their digits.
         """
         centers = np.zeros((max(n, 1), most))
+        if not groups:
+            return centers
         middle = dict(zip(self.names, self._given_past(done)[0].mean(axis=1), strict=True))
         place = 0
         for key, size in groups.items():
