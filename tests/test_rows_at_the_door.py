@@ -153,7 +153,8 @@ OTHERS: dict[str, tuple[Verb, dict[str, list]]] = {
 
 TABLES_ONLY = {
     *("multinets", "clusters", "Clusters.rows_of", "by_source", "usual_test", "tree_notes"),
-    *("write_csv", "write_rows"),
+    *("write_csv", "write_rows", "write_tables", "adapt", "explore", "fair_fit", "report", "store"),
+    "total_log_likelihood",
 }
 """Functions that are tried elsewhere, or that take a table as it is."""
 

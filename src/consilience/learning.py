@@ -116,10 +116,10 @@ def fit(
     >>> mixed = cs.read({"drug": ["a", "a", "b", "b"], "weight": [1.5, 2.5, 5.5, 4.5]})
     >>> cs.fit(cs.DAG([("drug", "weight")]), mixed)["weight"].intercept.tolist()
     [2.0, 5.0]
-    >>> line = cs.read({"x": [0.0, 1.0, 2.0, 3.0], "y": [1.0, 4.0, 4.0, 7.0]})
+    >>> line = cs.read({"x": [0.5, 1.5, 2.5, 3.5], "y": [1.5, 2.5, 5.5, 7.5]})
     >>> through_zero = {"y": cs.estimators.Known(intercept=0.0)}
     >>> cs.fit(cs.DAG([("x", "y")]), line, known=through_zero)["y"].coefficients.round(3).tolist()
-    [2.357]
+    [2.119]
     """
     if gaps is not None and not isinstance(gaps, EM | VariationalBayes | AvailableCases):
         raise InputError(

@@ -248,8 +248,11 @@ ANSWERS = {
     "CounterfactualFairness": lambda: audit(model=example()).counterfactual,
     "FairPredictor": lambda: causal.fair_predictor(example(), "y", "a"),
 }
-PARTS = {"Curve", "Gaps", "Group", "GroupFairness", "Hedge", "RateGap"}
-CHOICES = {"GumbelMax", "IndependentNoise", "Monotone", "NonDescendants", "Residuals"}
+PARTS = {"Curve", "FairFit", "Gaps", "Group", "GroupFairness", "Hedge", "RateGap"}
+CHOICES = {
+    *("GumbelMax", "IndependentNoise", "Monotone", "NonDescendants", "Residuals"),
+    *("BoundedCorrelation", "BoundedCovariance"),
+}
 
 
 def audit(**options):

@@ -68,7 +68,6 @@ def test_every_command_of_the_readme_runs_in_a_shell(tmp_path):
 MISTAKES = [
     (("query", "none.json", "disease"), 1, "error: there is no file 'none.json'."),
     (("learn", "none.csv"), 1, "error: there is no file 'none.csv'."),
-    (("learn", "demo"), 1, "It is a folder: name a file in it."),
     (("learn", "m.json"), 1, "cannot be read as a table"),
     (("query", "demo/city.csv", "disease"), 1, "unknown extension '.csv'"),
     (("query", "m.json", "desease"), 1, "unknown node 'desease'. Did you mean 'disease'?"),

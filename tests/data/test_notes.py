@@ -145,10 +145,10 @@ def test_the_order_of_rows_does_not_matter(order):
 def test_the_chance_of_agreement_is_that_of_dealing_values_to_rows():
     from consilience.data.notes import _log_chance
 
-    values, sources = np.array([0, 0, 0, 1, 1, 2.0]), np.array([0, 0, 0, 1, 1, 2])
-    shares = np.array([3, 2, 1]) / 6
-    by_hand = np.prod([(shares**n).sum() for n in (3, 2, 1)])
-    assert np.isclose(_log_chance(values, sources), np.log(by_hand))
+    n_rows, n_values = np.array([3, 2, 1]), np.array([3, 2, 1])
+    shares = n_values / 6
+    by_hand = np.prod([(shares**n).sum() for n in n_rows])
+    assert np.isclose(_log_chance(n_rows, n_values), np.log(by_hand))
 
 
 def test_notes_stay_with_the_rows_and_go_with_their_columns():

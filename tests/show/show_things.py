@@ -127,6 +127,14 @@ def by_tests() -> cs.searches.SearchResult:
     return cs.search(discrete(), search=cs.PC())
 
 
+def study() -> cs.sites.Federation:
+    """Three sites of a few rows that answer exactly."""
+    policy = cs.sites.Policy(mode="exact", least_rows=1)
+    table = cs.read({"x": list("abab") * 10, "y": list("uvvu") * 10})
+    every = [cs.sites.Site(table, policy, name=name) for name in ("north", ODD, "west")]
+    return cs.sites.federation(every, study="s")
+
+
 THINGS = {
     "Panel": panel,
     "DynamicNetwork": in_time,
@@ -202,6 +210,16 @@ THINGS = {
     "HiddenStates": lambda: cs.latent_classes(
         discrete().pooled(), [1, 2], choice=cs.EM(restarts=0)
     ),
+    "ChainStates": lambda: cs.dynamic.hidden_states(
+        cs.dynamic.hidden_markov(["x"]),
+        cs.dynamic.read_panel({"who": list("aabb") * 5, "x": list("uvvu") * 5}, sequence="who"),
+        "z",
+        [1, 2],
+        choice=cs.EM(restarts=0),
+    ),
+    "Scan": lambda: cs.scan(discrete().to_frame(), source="clinic"),
+    "StudyRecord": lambda: study().record,
+    "SiteMeasures": lambda: cs.sites.measures(study(), cs.fit(cs.DAG([("x", "y")]), study()), "y"),
     "Clusters": lambda: cs.fusion.clusters(
         cs.read({ODD: {"x": list("abab") * 5}, "b": {"x": list("aaab") * 5}})
     ),
