@@ -8,6 +8,9 @@ LOWEST := .venv-lowest
 CLUSTERS := .venv-clusters
 WHEEL := .venv-wheel
 
+# The tests start many processes. Without kept bytecode each of them would parse the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-clusters test-lowest wheel check torture experiments-check docs coverage clean
 
 demo: $(VENV)/.installed

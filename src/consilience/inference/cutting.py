@@ -87,7 +87,7 @@ class Cut:
 
     def shape(self, scopes: Collection[Scope]) -> Triangulation:
         """The cliques of the tables that are left and of these scopes, and what they take."""
-        return shape_of_tables(self.n_states, (*self.scopes.values(), *scopes))
+        return shape_of_tables(self.n_states, self.scopes, scopes)
 
     def tree(self, scopes: Collection[Scope], memory_limit: float) -> JunctionTree:
         """The tree of the tables that are left, with room for likelihoods over these scopes."""

@@ -275,7 +275,8 @@ class Batch:
         """Sum of a clique's table over all variables but these: shape (joint states, rows)."""
         tree = self.tree
         out = np.zeros(int(group.sizes[variables].prod()) * n_rows)
-        margin(tree.arrays, group.sizes, n_rows, clique, variables, table, out, tree.room(n_rows))
+        room = tree.room(n_rows)
+        margin(tree.arrays, group.sizes, group.states, n_rows, clique, variables, table, out, room)
         return out.reshape(-1, n_rows)
 
     def _collect(
@@ -317,6 +318,7 @@ class Batch:
         distribute(
             self.tree.arrays,
             group.sizes,
+            group.states,
             n,
             group.table_start * n,
             tables,

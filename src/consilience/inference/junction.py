@@ -27,8 +27,8 @@ from consilience.network.network import MEMORY_LIMIT, Network
 
 __all__ = ["Beliefs", "Entry", "JunctionTree", "compiled", "shape_of_tables", "tree_shape"]
 
-HELD = Held(cliques=2, messages=2, largest=1)
-"""Potentials, and the tables of one propagation; its messages, up and down."""
+HELD = Held(cliques=1, messages=2)
+"""The tables of one propagation; its messages, up and down. The potentials come on top."""
 MOST_TREES, MOST_KEPT = 8, 1 << 30
 """Trees kept with a network, and bytes of them if they are several."""
 
@@ -68,6 +68,12 @@ class JunctionTree:
         Where the states of each variable start in a list of the states of all.
     is_shared
         For each variable of each clique, one after the other, whether the parent has it too.
+    held
+        The variables of each potential: those of the tables that a clique holds, in its order.
+    below
+        For each variable a child of its home whose separator has it, the shortest one, or -1.
+    is_read
+        For each clique whether marginals need its table, since no separator has a variable of it.
     """
 
     n_states: Mapping[str, int]
@@ -80,6 +86,9 @@ class JunctionTree:
     family: Mapping[str, int]
     margin_start: Integers
     is_shared: Bools
+    held: tuple[Scope, ...]
+    below: Integers
+    is_read: Bools
     _spare: list[Floats] = field(default_factory=list)
 
     @classmethod
@@ -115,15 +124,12 @@ class JunctionTree:
         """The tree of this shape for tables over some variables each."""
         shape.cost.check(memory_limit)
         index = {name: i for i, name in enumerate(n_states)}
-        home = np.zeros(len(index), np.int64)
-        for c, (members, shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
-            home[[index[name] for name in members[shared:]]] = c
+        homes = _homes(shape)
+        home = np.array([homes[name] for name in n_states], np.int64)
         position = {name: i for i, name in enumerate(shape.order)}
-        family = {
-            name: int(home[index[min(axes, key=position.__getitem__)]])
-            for name, axes in tables.items()
-        }
-        arrays = _arrays(numbers, n_states, tables, shape, index=index, family=family)
+        family = _cliques_of(shape, tables)
+        held, below = _held(shape, tables, family), _below(shape, n_states)
+        arrays = _arrays(numbers, n_states, tables, shape, index=index, family=family, held=held)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
         n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
         is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
@@ -138,6 +144,9 @@ class JunctionTree:
             family,
             margin_start,
             is_shared,
+            held,
+            np.array([below[name] for name in n_states], np.int64),
+            np.array([_is_read(own, below) for own in _residuals(shape)], bool),
         )
 
     def clique_of(self, names: Sequence[str]) -> int | None:
@@ -146,6 +155,15 @@ class JunctionTree:
             return len(self.shape.cliques) - 1
         clique = int(self.home[self.index[min(names, key=self.position.__getitem__)]])
         return clique if set(names) <= set(self.shape.cliques[clique]) else None
+
+    def potential_of(self, clique: int) -> Floats:
+        """The potential of a clique, an axis for each of its variables, of length one for those
+        that it lacks.
+        """
+        start, stop = self.arrays.potential_start[clique : clique + 2]
+        members, held = self.shape.cliques[clique], self.held[clique]
+        sizes = [self.n_states[name] if name in held else 1 for name in members]
+        return self.arrays.potential[start:stop].reshape(sizes)
 
     def entry(self, scopes: Sequence[Scope]) -> Entry:
         """Where likelihoods over sets of variables, which cliques hold, enter."""
@@ -163,10 +181,13 @@ class JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
         potential = _potentials(
-            self.n_states, self.tables, tables, self.shape, family=self.family, start=start
+            self.n_states, self.tables, tables, self.held, family=self.family, start=start
         )
-        least = _least_positive(potential, start)
-        arrays = self.arrays._replace(potential=potential, least=least)
+        arrays = self.arrays._replace(
+            potential=potential,
+            least=_least_positive(potential, start),
+            has_zeros=_has_zeros(potential, start),
+        )
         return replace(self, arrays=arrays, _spare=[])
 
     @contextmanager
@@ -175,22 +196,34 @@ class JunctionTree:
 
         The tables are lent: they serve the next propagation when the block is left.
         """
-        run = _collect(self, evidence)
+        run, separators = _collect(self, evidence), np.zeros(0)
         if run.log_evidence[0] > -np.inf:
+            separators = np.empty_like(run.messages)
             distribute(
                 self.arrays,
                 run.sizes,
+                run.states,
                 1,
                 run.table_start,
                 run.tables,
                 run.message_start,
                 run.messages,
                 run.scales,
-                np.empty_like(run.messages),
+                separators,
                 run.room,
             )
         log_evidence = float(run.log_evidence[0]) + evidence.log_scale
-        yield Beliefs(self, evidence, run.sizes, run.table_start, run.tables, log_evidence)
+        yield Beliefs(
+            self,
+            evidence,
+            run.sizes,
+            run.states,
+            run.table_start,
+            run.tables,
+            run.message_start,
+            separators,
+            log_evidence,
+        )
         self._give_back(run.tables)
 
     def log_evidence(self, evidence: Evidence) -> float:
@@ -207,7 +240,7 @@ class JunctionTree:
         """Working memory of the kernels for so many rows."""
         n_cliques, longest = len(self.shape.cliques), max(map(len, self.shape.cliques), default=0)
         return Room(
-            np.empty((3, longest + 2), np.uint64),
+            np.empty((4, longest + 2), np.uint64),
             np.zeros(len(self.index), np.uint64),
             np.empty(n_rows),
             np.empty(n_rows),
@@ -232,13 +265,16 @@ class JunctionTree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """Joint posterior of every clique under one body of evidence."""
+    """Joint posterior of every clique under one body of evidence, and of every separator."""
 
     tree: JunctionTree
     evidence: Evidence
     sizes: Sizes
+    states: Sizes
     table_start: Integers
     tables: Floats
+    message_start: Integers
+    separators: Floats
     log_evidence: float
 
     def marginals(self) -> dict[str, Floats]:
@@ -250,12 +286,15 @@ class Beliefs:
         flat = np.zeros(tree.margin_start[-1])
         start = tree.arrays.start
         sizes = self.sizes[tree.arrays.axes].astype(np.int64)
-        own = np.multiply.reduceat(np.where(tree.is_shared, 1, sizes), start[:-1])
+        own = np.multiply.reduceat(np.where(tree.is_shared, 1, sizes), start[:-1])[tree.is_read]
         residual_margins(
             tree.arrays,
             self.sizes,
             self.table_start,
             self.tables,
+            self.message_start,
+            self.separators,
+            tree.below,
             tree.margin_start,
             np.empty(own.max(initial=0)),
             flat,
@@ -273,7 +312,7 @@ class Beliefs:
         free = tuple(int(self.sizes[v]) for v in variables)
         out = np.zeros(int(np.prod(free)))
         table = self.tables[self.table_start[clique] : self.table_start[clique + 1]]
-        margin(tree.arrays, self.sizes, 1, clique, variables, table, out, tree.room(1))
+        margin(tree.arrays, self.sizes, self.states, 1, clique, variables, table, out, tree.room(1))
         shape = tuple(int(tree.arrays.n_states[v]) for v in variables)
         full = np.zeros(shape)
         place = tuple(
@@ -293,14 +332,56 @@ def tree_shape(
     net: Network, *, last: Sequence[str] = (), scopes: Collection[Scope] = ()
 ) -> Triangulation:
     """The cliques of the tree of a network and what they take; nothing is allocated."""
-    return shape_of_tables(_n_states(net), (*_scopes_of_tables(net).values(), *scopes), last=last)
+    return shape_of_tables(_n_states(net), _scopes_of_tables(net), scopes, last=last)
 
 
 def shape_of_tables(
-    n_states: Mapping[str, int], scopes: Collection[Scope], *, last: Sequence[str] = ()
+    n_states: Mapping[str, int],
+    tables: Mapping[str, Scope],
+    scopes: Collection[Scope] = (),
+    *,
+    last: Sequence[str] = (),
 ) -> Triangulation:
-    """The cliques of the tree of some variables with tables and likelihoods over these scopes."""
-    return triangulate(interaction(scopes, n_states), n_states, last=last, held=HELD)
+    """The cliques of the tree of some variables with tables and likelihoods over these scopes.
+
+    Their cost has the cells of the potentials, and the variables of a clique stand so that those
+    its potential lacks come last, where that can be: loops over these are long and need one number.
+    """
+    graph = interaction((*tables.values(), *scopes), n_states)
+    shape = triangulate(graph, n_states, last=last, held=HELD)
+    held, below = _held(shape, tables, _cliques_of(shape, tables)), _below(shape, n_states)
+
+    def size(names: Scope) -> float:
+        return math.prod(float(n_states[name]) for name in names)
+
+    rest = max((size(own) for own in _residuals(shape) if _is_read(own, below)), default=0.0)
+    cost = replace(shape.cost, bytes=shape.cost.bytes + 8 * (sum(map(size, held)) + rest))
+    return replace(shape, cliques=_runs_last(shape, held), cost=cost)
+
+
+def _residuals(shape: Triangulation) -> Iterator[Scope]:
+    """The variables that each clique does not share with its parent."""
+    for clique, n_shared in zip(shape.cliques, shape.n_shared, strict=True):
+        yield clique[n_shared:]
+
+
+def _is_read(residual: Scope, below: Mapping[str, int]) -> bool:
+    """Whether the marginals of these variables need the table of their clique."""
+    return any(below[name] < 0 for name in residual)
+
+
+def _runs_last(shape: Triangulation, held: Sequence[Scope]) -> tuple[Scope, ...]:
+    """The cliques, each with its separator in the order of its parent, then what its tables have,
+    then the rest.
+    """
+    cliques = list(shape.cliques)
+    for c in reversed(range(len(cliques))):
+        n_shared = shape.n_shared[c]
+        shared, own = cliques[c][:n_shared], cliques[c][n_shared:]
+        in_order = [name for name in cliques[shape.parent[c]] if name in shared] if shared else []
+        has = [name for name in own if name in held[c]]
+        cliques[c] = (*in_order, *has, *(name for name in own if name not in has))
+    return tuple(cliques)
 
 
 _Trees = dict[tuple[frozenset[Scope], tuple[str, ...]], JunctionTree]
@@ -342,6 +423,7 @@ def _make_room(kept: _Trees, tree: JunctionTree) -> None:
 
 class _Run(NamedTuple):
     sizes: Sizes
+    states: Sizes
     table_start: Integers
     tables: Floats
     message_start: Integers
@@ -366,6 +448,7 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
     table_start, message_start = tree.starts(sizes)
     run = _Run(
         sizes,
+        states,
         table_start,
         tree.lend(table_start[-1]),
         message_start,
@@ -374,7 +457,7 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
         np.empty(1),
         tree.room(1),
     )
-    collect(arrays, sizes, states, likely, 1, *run[1:])
+    collect(arrays, sizes, states, likely, 1, *run[2:])
     return run
 
 
@@ -387,6 +470,30 @@ def _scopes_of_tables(net: Network) -> dict[str, Scope]:
     return {name: (*local.parents, name) for name, local in net.tables.items()}
 
 
+def _homes(shape: Triangulation) -> dict[str, int]:
+    """The clique in which each variable is eliminated."""
+    return {name: c for c, own in enumerate(_residuals(shape)) for name in own}
+
+
+def _cliques_of(shape: Triangulation, tables: Mapping[str, Scope]) -> dict[str, int]:
+    """For each table a clique that holds it: where the first of its variables is eliminated."""
+    position, home = {name: i for i, name in enumerate(shape.order)}, _homes(shape)
+    return {name: home[min(axes, key=position.__getitem__)] for name, axes in tables.items()}
+
+
+def _held(
+    shape: Triangulation, tables: Mapping[str, Scope], family: Mapping[str, int]
+) -> tuple[Scope, ...]:
+    """The variables of each clique that a table of it has, in the order of the clique."""
+    of: list[set[str]] = [set() for _ in shape.cliques]
+    for name, axes in tables.items():
+        of[family[name]].update(axes)
+    return tuple(
+        tuple(name for name in clique if name in names)
+        for clique, names in zip(shape.cliques, of, strict=True)
+    )
+
+
 def _arrays(
     numbers: Mapping[str, Floats],
     n_states: Mapping[str, int],
@@ -395,38 +502,59 @@ def _arrays(
     *,
     index: Mapping[str, int],
     family: Mapping[str, int],
+    held: Sequence[Scope],
 ) -> TreeArrays:
     start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
-    sizes = [math.prod(n_states[name] for name in clique) for clique in shape.cliques]
+    sizes = [math.prod(n_states[name] for name in names) for names in held]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
-    potential = _potentials(n_states, tables, numbers, shape, family=family, start=potential_start)
+    potential = _potentials(n_states, tables, numbers, held, family=family, start=potential_start)
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,
         axes,
         np.array(shape.n_shared, np.int64),
         np.array(shape.parent, np.int64),
-        _strides(shape, n_states),
+        _strides(shape, held, n_states),
         potential,
         _least_positive(potential, potential_start),
+        _has_zeros(potential, potential_start),
         potential_start,
         *_child_lists(shape.parent),
     )
 
 
-def _strides(shape: Triangulation, n_states: Mapping[str, int]) -> Sizes:
-    """Strides of the variables of all cliques in their potentials."""
+def _strides(shape: Triangulation, held: Sequence[Scope], n_states: Mapping[str, int]) -> Sizes:
+    """Strides of the variables of all cliques in their potentials; zero if these lack them."""
     strides: list[int] = []
-    for clique in shape.cliques:
-        behind = accumulate((n_states[name] for name in reversed(clique[1:])), mul, initial=1)
-        strides += reversed([*behind])
+    for clique, names in zip(shape.cliques, held, strict=True):
+        behind = accumulate((n_states[name] for name in reversed(names[1:])), mul, initial=1)
+        of = dict(zip(names, reversed([*behind]), strict=False))
+        strides += [of.get(name, 0) for name in clique]
     return np.array(strides, np.uint64)
+
+
+def _below(shape: Triangulation, n_states: Mapping[str, int]) -> dict[str, int]:
+    """For each variable the child of its home with the shortest separator that has it, or -1."""
+    home = _homes(shape)
+    best = dict.fromkeys(n_states, (math.inf, -1))
+    for child, (members, n_shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
+        separator = members[:n_shared]
+        length = math.prod(n_states[name] for name in separator)
+        for name in separator:
+            if home[name] == shape.parent[child]:
+                best[name] = min(best[name], (length, child))
+    return {name: child for name, (_, child) in best.items()}
 
 
 def _least_positive(numbers: Floats, start: Integers) -> Floats:
     """The least positive number of each part, or one if that is less."""
     return np.minimum.reduceat(np.where(numbers > 0.0, numbers, 1.0), start[:-1])
+
+
+def _has_zeros(numbers: Floats, start: Integers) -> Bools:
+    """Whether each part has a zero."""
+    return np.logical_or.reduceat(numbers == 0.0, start[:-1])
 
 
 def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:
@@ -443,18 +571,18 @@ def _potentials(
     n_states: Mapping[str, int],
     scopes: Mapping[str, Scope],
     tables: Mapping[str, Floats],
-    shape: Triangulation,
+    held: Sequence[Scope],
     *,
     family: Mapping[str, int],
     start: Integers,
 ) -> Floats:
-    """Products of the tables that each clique holds, one after the other."""
+    """Products of the tables that each clique holds, over their variables, one after the other."""
     flat = np.ones(start[-1])
     for name, axes in scopes.items():
-        clique = shape.cliques[family[name]]
-        sizes = [n_states[member] for member in clique]
-        order = sorted(range(len(axes)), key=lambda i: clique.index(axes[i]))
-        own = [r if member in axes else 1 for member, r in zip(clique, sizes, strict=True)]
+        names = held[family[name]]
+        sizes = [n_states[member] for member in names]
+        order = sorted(range(len(axes)), key=lambda i: names.index(axes[i]))
+        own = [r if member in axes else 1 for member, r in zip(names, sizes, strict=True)]
         table = flat[start[family[name]] : start[family[name] + 1]].reshape(sizes)
         table *= tables[name].transpose(order).reshape(own)
     return flat

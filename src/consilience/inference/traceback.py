@@ -172,8 +172,7 @@ def _best(
         axes = [*shared, *residual]
         table = tables[n * start[c] : n * start[c + 1]].reshape(*sizes[axes], n)
         with np.errstate(divide="ignore"):
-            potential = np.log(arrays.potential[start[c] : start[c + 1]])
-        table[...] = potential.reshape(*sizes[axes], 1)
+            table[...] = np.log(tree.potential_of(c))[..., None]
         for v in residual:
             known = codes[:, v]
             is_against = (known >= 0) & (np.arange(sizes[v])[:, None] != known)

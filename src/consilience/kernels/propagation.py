@@ -16,11 +16,14 @@ logarithms add up to the log probability of the evidence. The least positive ent
 of a table, multiplied, bound its own from below: only where that bound nears the end of the floats
 is the table looked at, and divided by its largest entry if that is small. So nothing underflows
 however long the tree or crowded a clique is. Only the potential of a clique, a product of a few
-tables, is formed as it is.
+tables, is formed as it is; it has only the variables of these, and its strides along others are
+zero.
 
 A factor (a potential, a likelihood, a message) has some of the variables of a table. The axes of
-the table, with their strides in the factor, stand in ``work``: sizes, strides and counters, which
-is what the four loops at the end walk by. All memory comes from the caller.
+the table, with their strides in the factor, stand in ``work``: sizes, strides, counters and strides
+in the potential, which is what the three loops at the end walk by. Where the potential is zero for
+a whole run of cells, the table is zero already and the run is passed over. All memory comes from
+the caller.
 
 References: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (1990).
 """
@@ -72,25 +75,21 @@ def collect(
     impossible has minus infinity.
     """
     work, bounds, rows, one = room.work, room.bounds, np.uint64(n_rows), 0
+    zeros = tree.potential
     for b in range(n_rows):
         log_evidence[b] = 0.0
         room.product[b] = 1.0
     for c in range(len(tree.parent)):
         t = np.uint64(table_start[c])
-        at, n_cells, k = np.uint64(tree.potential_start[c]), np.uint64(1), 0
+        at, n_cells, k = _place(tree, c, states), np.uint64(1), 0
         for i in range(tree.start[c], tree.start[c + 1]):
             v = tree.axes[i]
-            at += states[v] * tree.stride[i]
             n_cells *= sizes[v]
-            k = _push(work, k, sizes[v], tree.stride[i])
-        k = _push(work, k, rows, np.uint64(0))
+            k = _push(work, k, sizes[v], tree.stride[i], np.uint64(0))
+        k = _push(work, k, rows, np.uint64(0), np.uint64(0))
         child, bound = tree.first_child[c], tree.least[c]
         is_likely = one < len(likely.clique) and likely.clique[one] == c
-        # A whole potential meets the first factor on its way into the table.
-        n_whole = np.uint64(tree.potential_start[c + 1] - tree.potential_start[c])
-        is_whole = n_rows == 1 and n_cells == n_whole and (is_likely or child >= 0)
-        if not is_whole:
-            _set(tables, t, work, k, tree.potential, at)
+        _set(tables, t, work, k, tree.potential, at)
         while is_likely or child >= 0:
             if is_likely:
                 scope, first, last = likely.axes, likely.first[one], likely.first[one + 1]
@@ -102,21 +101,18 @@ def collect(
                 last = first + tree.n_shared[child]
                 source, s, least = messages, np.uint64(message_start[child]), bounds[child]
                 child = tree.next_child[child]
-            k = _axes(
-                tree.axes, tree.start[c], tree.start[c + 1], scope, first, last, sizes, rows, room
-            )
-            if is_whole:
-                _product(tables, t, tree.potential, at, work, k, source, s)
-                is_whole = False
-            else:
-                if bound * least < FLOOR:
-                    bound = _look(tables, t, n_cells, n_rows, room, log_evidence)
-                _multiply(tables, t, work, k, source, s)
+            k = _axes(tree, c, scope, first, last, sizes, rows, room)
+            if bound * least < FLOOR:
+                bound = _look(tables, t, n_cells, n_rows, room, log_evidence)
+            _multiply(tables, t, work, k, source, s, zeros, at, tree.has_zeros[c])
             bound *= least
             if bound < FLOOR:
                 bound = _look(tables, t, n_cells, n_rows, room, log_evidence)
         first, last = message_start[c], message_start[c + 1]
-        _sum_out(messages, first, last, tables, t, n_cells, rows, work)
+        for i in range(first, last):
+            messages[i] = 0.0
+        m, k = np.uint64(first), _own_axes(tree, c, sizes, rows, room)
+        _add_to(messages, m, work, k, tables, t, zeros, at, tree.has_zeros[c])
         bounds[c] = _rescale(messages, first, last, n_rows, scales[c], room.product, log_evidence)
     for b in range(n_rows):
         log_evidence[b] += math.log(room.product[b])
@@ -126,6 +122,7 @@ def collect(
 def distribute(
     tree: TreeArrays,
     sizes: Sizes,
+    states: Sizes,
     n_rows: int,
     table_start: Integers,
     tables: Floats,
@@ -138,28 +135,21 @@ def distribute(
     """Turn the tables left by :func:`collect` into joint posteriors of the cliques.
 
     Those of the roots stay as they are: posteriors up to a factor, which spares a pass through
-    tables that are often the largest. ``beliefs`` is working memory as long as ``messages``.
+    tables that are often the largest. ``beliefs``, as long as ``messages``, gets the posteriors of
+    the separators, below roots up to the same factor.
     """
-    rows, work = np.uint64(n_rows), room.work
+    rows, work, zeros = np.uint64(n_rows), room.work, tree.potential
     for c in range(len(tree.parent) - 1, -1, -1):
         p = tree.parent[c]
         if p < 0:
             continue
         first, last = message_start[c], message_start[c + 1]
-        k = _axes(
-            tree.axes,
-            tree.start[p],
-            tree.start[p + 1],
-            tree.axes,
-            tree.start[c],
-            tree.start[c] + tree.n_shared[c],
-            sizes,
-            rows,
-            room,
-        )
+        start = tree.start[c]
+        k = _axes(tree, p, tree.axes, start, start + tree.n_shared[c], sizes, rows, room)
         for i in range(first, last):
             beliefs[i] = 0.0
-        _add_to(beliefs, np.uint64(first), work, k, tables, np.uint64(table_start[p]))
+        t, at = np.uint64(table_start[p]), _place(tree, p, states)
+        _add_to(beliefs, np.uint64(first), work, k, tables, t, zeros, at, tree.has_zeros[p])
         is_below_root = tree.parent[p] < 0
         for i in range(first, last, n_rows):
             for b in range(n_rows):
@@ -167,15 +157,16 @@ def distribute(
                 total = scales[p, b] if is_below_root else 1.0
                 is_possible = sent > 0.0 and total > 0.0
                 messages[i + b] = beliefs[i + b] / total / sent if is_possible else 0.0
-        n_cells = np.uint64(table_start[c + 1] - table_start[c]) // rows
-        k = _separator_axes(np.uint64(last - first) // rows, n_cells, rows, work)
-        _multiply(tables, np.uint64(table_start[c]), work, k, messages, np.uint64(first))
+        k, m, at = _own_axes(tree, c, sizes, rows, room), np.uint64(first), _place(tree, c, states)
+        t = np.uint64(table_start[c])
+        _multiply(tables, t, work, k, messages, m, zeros, at, tree.has_zeros[c])
 
 
 @kernel
 def margin(
     tree: TreeArrays,
     sizes: Sizes,
+    states: Sizes,
     n_rows: int,
     clique: int,
     variables: Integers,
@@ -187,9 +178,9 @@ def margin(
 
     They keep their order. What comes from a root is made to sum to one in each row.
     """
-    first, last, rows = tree.start[clique], tree.start[clique + 1], np.uint64(n_rows)
-    k = _axes(tree.axes, first, last, variables, 0, len(variables), sizes, rows, room)
-    _add_to(out, np.uint64(0), room.work, k, table, np.uint64(0))
+    rows, zero, at = np.uint64(n_rows), np.uint64(0), _place(tree, clique, states)
+    k = _axes(tree, clique, variables, 0, len(variables), sizes, rows, room)
+    _add_to(out, zero, room.work, k, table, zero, tree.potential, at, tree.has_zeros[clique])
     if tree.parent[clique] < 0:
         for b in range(n_rows):
             _normalize(out, b, len(out), n_rows)
@@ -201,42 +192,86 @@ def residual_margins(
     sizes: Sizes,
     table_start: Integers,
     tables: Floats,
+    message_start: Integers,
+    beliefs: Floats,
+    below: Integers,
     margin_start: Integers,
     rest: Floats,
     out: Floats,
 ) -> None:
     """Posteriors of all variables of one row, each from the clique that eliminates it.
 
-    They are added to ``out``, which is zero. ``rest`` is working memory, as long as the longest
-    table of variables that a clique does not share: these are read off the first one's axis, which
-    is then summed out, and so on.
+    They are added to ``out``, which is zero. ``below[v]`` is a child of that clique whose separator
+    has the variable, or -1: the child's ``beliefs``, as :func:`distribute` leaves them, are shorter
+    than the table. A table is read only for variables of which no child knows. ``rest`` is working
+    memory, as long as the longest table of variables that a clique does not share: these are read
+    off the first one's axis, which is then summed out, and so on.
     """
     for c in range(len(tree.parent)):
         first, last = tree.start[c] + tree.n_shared[c], tree.start[c + 1]
+        is_below = True
         n = np.uint64(1)
         for i in range(first, last):
-            n *= sizes[tree.axes[i]]
-        stop = np.uint64(table_start[c + 1])
-        t = np.uint64(table_start[c])
-        for j in range(n):
-            rest[j] = tables[t + j]
-        t += n
-        while t < stop:
-            for j in range(n):
-                rest[j] += tables[t + j]
-            t += n
+            v = tree.axes[i]
+            n *= sizes[v]
+            is_below = is_below and (below[v] >= 0 or sizes[v] < tree.n_states[v])
+        if not is_below:
+            _residual_table(
+                tables, np.uint64(table_start[c]), np.uint64(table_start[c + 1]), rest, n
+            )
         for i in range(first, last):
             v = tree.axes[i]
             if sizes[v] == tree.n_states[v]:
-                n //= sizes[v]
                 m = margin_start[v]
-                for s in range(sizes[v]):
-                    out[m + np.int64(s)] = _sum(rest, s * n, n)
-                for s in range(np.uint64(1), sizes[v]):
-                    for j in range(n):
-                        rest[j] += rest[s * n + j]
+                if is_below:
+                    _separator_margin(tree, below[v], v, sizes, message_start, beliefs, out, m)
+                else:
+                    n //= sizes[v]
+                    for s in range(sizes[v]):
+                        out[m + np.int64(s)] = _sum(rest, s * n, n)
+                    for s in range(np.uint64(1), sizes[v]):
+                        for j in range(n):
+                            rest[j] += rest[s * n + j]
                 if tree.parent[c] < 0:
                     _normalize(out, m, margin_start[v + 1], 1)
+
+
+@inner
+def _residual_table(
+    tables: Floats, t: np.uint64, stop: np.uint64, rest: Floats, n: np.uint64
+) -> None:
+    """A table summed over its separator: ``n`` numbers for each of its states."""
+    for j in range(n):
+        rest[j] = tables[t + j]
+    t += n
+    while t < stop:
+        for j in range(n):
+            rest[j] += tables[t + j]
+        t += n
+
+
+@inner
+def _separator_margin(
+    tree: TreeArrays,
+    child: int,
+    variable: int,
+    sizes: Sizes,
+    message_start: Integers,
+    beliefs: Floats,
+    out: Floats,
+    m: int,
+) -> None:
+    """Add up the beliefs about a separator by the states of one of its variables."""
+    after = np.uint64(1)
+    i = tree.start[child] + tree.n_shared[child] - 1
+    while tree.axes[i] != variable:
+        after *= sizes[tree.axes[i]]
+        i -= 1
+    at, stop = np.uint64(message_start[child]), np.uint64(message_start[child + 1])
+    while at < stop:
+        for s in range(sizes[variable]):
+            out[m + np.int64(s)] += _sum(beliefs, at, after)
+            at += after
 
 
 @inner
@@ -251,25 +286,35 @@ def _normalize(weights: Floats, first: int, last: int, step: int) -> None:
 
 
 @inner
-def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64) -> int:
+def _push(work: Sizes, k: int, size: np.uint64, stride: np.uint64, other: np.uint64) -> int:
     """Append an axis; one of a single state is dropped, one that continues the last joins it."""
     if size == np.uint64(1):
         return k
-    if k > 0 and work[1, k - 1] == stride * size:
-        # Either both strides are zero or the two axes are adjacent in the source.
+    if k > 0 and work[1, k - 1] == stride * size and work[3, k - 1] == other * size:
+        # Both strides are zero or the two axes are adjacent, in the factor and in the potential.
         work[0, k - 1] *= size
         work[1, k - 1] = stride
+        work[3, k - 1] = other
         return k
     work[0, k] = size
     work[1, k] = stride
+    work[3, k] = other
     return k + 1
 
 
 @inner
+def _place(tree: TreeArrays, c: int, states: Sizes) -> np.uint64:
+    """Where the potential of a clique begins, given the states that are known."""
+    at = np.uint64(tree.potential_start[c])
+    for i in range(tree.start[c], tree.start[c + 1]):
+        at += states[tree.axes[i]] * tree.stride[i]
+    return at
+
+
+@inner
 def _axes(
-    axes: Integers,
-    start: int,
-    stop: int,
+    tree: TreeArrays,
+    c: int,
     scope: Integers,
     first: int,
     last: int,
@@ -277,46 +322,28 @@ def _axes(
     rows: np.uint64,
     room: Room,
 ) -> int:
-    """Axes ``start`` to ``stop`` of a table with their strides in a factor over some of them.
+    """Axes of a clique's table with their strides in a factor over some of the variables, and in
+    the potential if that has zeros.
 
-    Those of the factor are ``first`` to ``last`` of ``scope``, row-major, rows innermost.
+    The variables of the factor are ``first`` to ``last`` of ``scope``, row-major, rows innermost.
     """
     stride, step, k = room.strides, rows, 0
     for i in range(last - 1, first - 1, -1):
         stride[scope[i]] = step
         step *= sizes[scope[i]]
-    for i in range(start, stop):
-        k = _push(room.work, k, sizes[axes[i]], stride[axes[i]])
+    for i in range(tree.start[c], tree.start[c + 1]):
+        v, other = tree.axes[i], tree.stride[i] if tree.has_zeros[c] else np.uint64(0)
+        k = _push(room.work, k, sizes[v], stride[v], other)
     for i in range(first, last):
         stride[scope[i]] = np.uint64(0)
-    return _push(room.work, k, rows, np.uint64(1))
+    return _push(room.work, k, rows, np.uint64(1), np.uint64(0))
 
 
 @inner
-def _separator_axes(n_shared: np.uint64, n_cells: np.uint64, rows: np.uint64, work: Sizes) -> int:
-    """Axes of a clique's table with their strides in its own message: the first ones are shared."""
-    none = len(work) - len(work)  # a literal would be a type, and its callee be compiled again
-    k = _push(work, none, n_shared, rows)
-    k = _push(work, k, n_cells // n_shared, np.uint64(0))
-    return _push(work, k, rows, np.uint64(1))
-
-
-@inner
-def _sum_out(
-    messages: Floats,
-    first: int,
-    last: int,
-    tables: Floats,
-    t: np.uint64,
-    n_cells: np.uint64,
-    rows: np.uint64,
-    work: Sizes,
-) -> None:
-    """The message of a clique: its table summed over what it does not share."""
-    for i in range(first, last):
-        messages[i] = 0.0
-    k = _separator_axes(np.uint64(last - first) // rows, n_cells, rows, work)
-    _add_to(messages, np.uint64(first), work, k, tables, t)
+def _own_axes(tree: TreeArrays, c: int, sizes: Sizes, rows: np.uint64, room: Room) -> int:
+    """Axes of a clique's table with their strides in its own message."""
+    first = tree.start[c]
+    return _axes(tree, c, tree.axes, first, first + tree.n_shared[c], sizes, rows, room)
 
 
 @inner
@@ -389,18 +416,24 @@ def _take_in(scale: float, b: int, product: Floats, log_evidence: Floats) -> Non
 
 
 @inner
-def _advance(work: Sizes, outer: int, position: np.uint64) -> tuple[np.uint64, int]:
-    """Step the counters of the outer axes; the new position in the source, and -1 at the end."""
+def _advance(
+    work: Sizes, outer: int, s: np.uint64, z: np.uint64
+) -> tuple[np.uint64, np.uint64, int]:
+    """Step the counters of the outer axes; the new places in the factor and in the potential, and
+    -1 at the end.
+    """
     axis = outer - 1
     while axis >= 0:
         work[2, axis] += np.uint64(1)
-        position += work[1, axis]
+        s += work[1, axis]
+        z += work[3, axis]
         if work[2, axis] < work[0, axis]:
-            return position, axis
-        position -= work[0, axis] * work[1, axis]
+            return s, z, axis
+        s -= work[0, axis] * work[1, axis]
+        z -= work[0, axis] * work[3, axis]
         work[2, axis] = np.uint64(0)
         axis -= 1
-    return position, axis
+    return s, z, axis
 
 
 @inner
@@ -413,6 +446,15 @@ def _inner(work: Sizes, k: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uin
     for axis in range(outer):
         work[2, axis] = none
     return n, d, n_2, d_2, outer
+
+
+@inner
+def _step(work: Sizes, k: int, has_zeros: bool) -> tuple[bool, np.uint64]:
+    """Whether the innermost axis is one along which the potential is constant and may be zero, and
+    the stride of the next one in the potential.
+    """
+    is_run = has_zeros and k > 0 and work[3, k - 1] == np.uint64(0)
+    return is_run, work[3, k - 2] if is_run and k > 1 else np.uint64(0)
 
 
 @inner
@@ -430,46 +472,30 @@ def _set(table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np
                 for j in range(n):
                     table[t + j] = source[s + i * d_2 + j * d]
             t += n
-        s, going = _advance(work, outer, s)
-
-
-@inner
-def _product(
-    table: Floats,
-    t: np.uint64,
-    left: Floats,
-    a: np.uint64,
-    work: Sizes,
-    k: int,
-    source: Floats,
-    s: np.uint64,
-) -> None:
-    """Table = left * source; table from ``t`` and left from ``a`` on are contiguous."""
-    n, d, n_2, d_2, outer = _inner(work, k)
-    going = 0
-    while going >= 0:
-        for i in range(n_2):
-            if d == np.uint64(0):
-                x = source[s + i * d_2]
-                for j in range(n):
-                    table[t + j] = left[a + j] * x
-            else:
-                for j in range(n):
-                    table[t + j] = left[a + j] * source[s + i * d_2 + j * d]
-            t += n
-            a += n
-        s, going = _advance(work, outer, s)
+        s, _, going = _advance(work, outer, s, s)
 
 
 @inner
 def _multiply(
-    table: Floats, t: np.uint64, work: Sizes, k: int, source: Floats, s: np.uint64
+    table: Floats,
+    t: np.uint64,
+    work: Sizes,
+    k: int,
+    source: Floats,
+    s: np.uint64,
+    zeros: Floats,
+    z: np.uint64,
+    has_zeros: bool,
 ) -> None:
-    """Table, contiguous from ``t``, *= source, strided from ``s``."""
+    """Table, contiguous from ``t``, *= source, strided from ``s``, but where ``zeros`` is zero."""
     n, d, n_2, d_2, outer = _inner(work, k)
+    is_run, z_2 = _step(work, k, has_zeros)
     going = 0
     while going >= 0:
         for i in range(n_2):
+            if is_run and zeros[z + i * z_2] == 0.0:
+                t += n
+                continue
             if d == np.uint64(0):
                 x = source[s + i * d_2]
                 for j in range(n):
@@ -481,16 +507,30 @@ def _multiply(
                 for j in range(n):
                     table[t + j] *= source[s + i * d_2 + j * d]
             t += n
-        s, going = _advance(work, outer, s)
+        s, z, going = _advance(work, outer, s, z)
 
 
 @inner
-def _add_to(out: Floats, s: np.uint64, work: Sizes, k: int, table: Floats, t: np.uint64) -> None:
-    """Out, strided from ``s``, += table, contiguous from ``t``."""
+def _add_to(
+    out: Floats,
+    s: np.uint64,
+    work: Sizes,
+    k: int,
+    table: Floats,
+    t: np.uint64,
+    zeros: Floats,
+    z: np.uint64,
+    has_zeros: bool,
+) -> None:
+    """Out, strided from ``s``, += table, contiguous from ``t``, but where ``zeros`` is zero."""
     n, d, n_2, d_2, outer = _inner(work, k)
+    is_run, z_2 = _step(work, k, has_zeros)
     going = 0
     while going >= 0:
         for i in range(n_2):
+            if is_run and zeros[z + i * z_2] == 0.0:
+                t += n
+                continue
             if d == np.uint64(0):
                 out[s + i * d_2] += _sum(table, t, n)
             elif d == np.uint64(1):
@@ -500,7 +540,7 @@ def _add_to(out: Floats, s: np.uint64, work: Sizes, k: int, table: Floats, t: np
                 for j in range(n):
                     out[s + i * d_2 + j * d] += table[t + j]
             t += n
-        s, going = _advance(work, outer, s)
+        s, z, going = _advance(work, outer, s, z)
 
 
 @inner

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from consilience._typing import Codes, Floats, Integers
+from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.kernels.compile import kernel
 
 __all__ = ["Likely", "Room", "Sizes", "TreeArrays", "indicators"]
@@ -22,8 +22,9 @@ class TreeArrays(NamedTuple):
 
     ``axes[start[c]:start[c + 1]]`` are the variables of clique ``c`` and the first ``n_shared[c]``
     of them its separator. The potential of ``c`` is ``potential[potential_start[c]:]``, row-major
-    over all states, with the strides ``stride[start[c]:start[c + 1]]``; ``least[c]`` is its least
-    positive entry.
+    over all states of those variables that it has, with the strides ``stride[start[c]:start[c +
+    1]]``, zero for the others; ``least[c]`` is its least positive entry, and ``has_zeros[c]`` says
+    whether it has zeros, too.
     """
 
     n_states: Sizes
@@ -34,6 +35,7 @@ class TreeArrays(NamedTuple):
     stride: Sizes
     potential: Floats
     least: Floats
+    has_zeros: Bools
     potential_start: Integers
     first_child: Integers
     next_child: Integers

@@ -231,7 +231,7 @@ VARIED = {
 }
 
 
-@pytest.mark.parametrize("kind", {type(score) for score in SCORES}, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", dict.fromkeys(map(type, SCORES)), ids=lambda kind: kind.__name__)
 def test_every_parameter_can_change_the_answer(kind):
     table = read(rows_of())
     choices = VARIED.get(kind, [{}])
