@@ -23,6 +23,7 @@ from consilience.inference.evidence import Evidence
 from consilience.inference.junction import JunctionTree
 from consilience.inference.known_rows import Rows
 from consilience.inference.solving import Solution, shape_of_scopes, solve
+from consilience.inference.tree_shape import TreeShape
 from consilience.inference.triangulation import Triangulation
 from consilience.network.network import Network
 
@@ -33,7 +34,7 @@ MOST_CASES = 64
 
 
 def cut_set(
-    shape_without: Callable[[Sequence[str]], Triangulation],
+    shape_without: Callable[[Sequence[str]], TreeShape | Triangulation],
     n_states: Mapping[str, int],
     memory_limit: float,
     *,
@@ -72,7 +73,7 @@ def marginals_by_cases(
     """
     n_states = {n: v.n_states for n, v in net.variables.items() if n not in given.known}
 
-    def shape_without(names: Sequence[str]) -> Triangulation:
+    def shape_without(names: Sequence[str]) -> TreeShape:
         return Cut.of(net, {**given.known, **dict.fromkeys(names, 0)}).shape(())
 
     names = cut_set(shape_without, n_states, memory_limit, kept=given.likelihoods)
@@ -131,7 +132,7 @@ def _one_case(
     net: Network,
     given: Evidence,
     case: Mapping[str, int],
-    shape: Triangulation,
+    shape: TreeShape,
     *,
     memory_limit: float,
 ) -> tuple[dict[str, Floats], float]:
@@ -149,7 +150,7 @@ def _one_case(
 
 
 def _most_useful(
-    shape: Triangulation, n_states: Mapping[str, int], kept: Collection[str]
+    shape: TreeShape | Triangulation, n_states: Mapping[str, int], kept: Collection[str]
 ) -> str | None:
     """The variable without which the cliques would have the fewest cells."""
     saved: dict[str, float] = {}

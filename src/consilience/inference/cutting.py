@@ -18,13 +18,8 @@ from dataclasses import dataclass, replace
 from consilience._typing import Floats
 from consilience.errors import MemoryLimitError
 from consilience.inference.evidence import Evidence, Scope
-from consilience.inference.junction import (
-    JunctionTree,
-    compiled,
-    shape_of_tables,
-    tree_shape,
-)
-from consilience.inference.triangulation import Triangulation
+from consilience.inference.junction import JunctionTree, compiled
+from consilience.inference.tree_shape import TreeShape, shape_of_tables, tree_shape
 from consilience.network.network import Network
 
 __all__ = ["Cut", "cost_shape", "tree_for"]
@@ -49,7 +44,7 @@ def tree_for(
 
 def cost_shape(
     net: Network, given: Evidence, scopes: Collection[Scope], *, memory_limit: float
-) -> Triangulation:
+) -> TreeShape:
     """The shape of the tree that would be used; the scopes have no known nodes."""
     shape = tree_shape(net, scopes=scopes)
     if shape.cost.bytes <= memory_limit or not given.known:
@@ -85,7 +80,7 @@ class Cut:
                 log_scale += math.log(table) if table > 0 else -math.inf
         return cls(n_states, scopes, tables, log_scale)
 
-    def shape(self, scopes: Collection[Scope]) -> Triangulation:
+    def shape(self, scopes: Collection[Scope]) -> TreeShape:
         """The cliques of the tables that are left and of these scopes, and what they take."""
         return shape_of_tables(self.n_states, self.scopes, scopes)
 

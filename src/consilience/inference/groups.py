@@ -241,7 +241,7 @@ class Batch:
     def _family(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
         """Posterior of a family in each row: shape (joint states that are left, rows)."""
         return self._of_clique(
-            self.tree.family[name], self.tree.tables[name], group, tables, n_rows=n_rows
+            self.tree.shape.family[name], self.tree.tables[name], group, tables, n_rows=n_rows
         )
 
     def _scope(self, scope: Scope, group: _Group, tables: Floats, n_rows: int) -> Floats:

@@ -20,15 +20,13 @@ import numpy as np
 
 from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence, Scope
-from consilience.inference.triangulation import Held, Triangulation, interaction, triangulate
+from consilience.inference.tree_shape import TreeShape, n_states_of, scopes_of_tables, tree_shape
 from consilience.kernels.propagation import collect, distribute, margin, residual_margins
 from consilience.kernels.trees import Likely, Room, Sizes, TreeArrays
 from consilience.network.network import MEMORY_LIMIT, Network
 
-__all__ = ["Beliefs", "Entry", "JunctionTree", "compiled", "shape_of_tables", "tree_shape"]
+__all__ = ["Beliefs", "Entry", "JunctionTree", "compiled"]
 
-HELD = Held(cliques=1, messages=2)
-"""The tables of one propagation; its messages, up and down. The potentials come on top."""
 MOST_TREES, MOST_KEPT = 8, 1 << 30
 """Trees kept with a network, and bytes of them if they are several."""
 
@@ -62,14 +60,10 @@ class JunctionTree:
         The variables of each table, its child last.
     home
         The clique in which each variable is eliminated.
-    family
-        For each table a clique that holds it.
     margin_start
         Where the states of each variable start in a list of the states of all.
     is_shared
         For each variable of each clique, one after the other, whether the parent has it too.
-    held
-        The variables of each potential: those of the tables that a clique holds, in its order.
     below
         For each variable a child of its home whose separator has it, the shortest one, or -1.
     is_read
@@ -78,15 +72,13 @@ class JunctionTree:
 
     n_states: Mapping[str, int]
     tables: Mapping[str, Scope]
-    shape: Triangulation
+    shape: TreeShape
     arrays: TreeArrays
     index: Mapping[str, int]
     position: Mapping[str, int]
     home: Integers
-    family: Mapping[str, int]
     margin_start: Integers
     is_shared: Bools
-    held: tuple[Scope, ...]
     below: Integers
     is_read: Bools
     _spare: list[Floats] = field(default_factory=list)
@@ -108,13 +100,13 @@ class JunctionTree:
         shape = tree_shape(net, last=last, scopes=scopes)
         numbers = {name: local.table for name, local in net.tables.items()}
         return cls.of_shape(
-            shape, _n_states(net), _scopes_of_tables(net), numbers, memory_limit=memory_limit
+            shape, n_states_of(net), scopes_of_tables(net), numbers, memory_limit=memory_limit
         )
 
     @classmethod
     def of_shape(
         cls,
-        shape: Triangulation,
+        shape: TreeShape,
         n_states: Mapping[str, int],
         tables: Mapping[str, Scope],
         numbers: Mapping[str, Floats],
@@ -124,12 +116,8 @@ class JunctionTree:
         """The tree of this shape for tables over some variables each."""
         shape.cost.check(memory_limit)
         index = {name: i for i, name in enumerate(n_states)}
-        homes = _homes(shape)
-        home = np.array([homes[name] for name in n_states], np.int64)
         position = {name: i for i, name in enumerate(shape.order)}
-        family = _cliques_of(shape, tables)
-        held, below = _held(shape, tables, family), _below(shape, n_states)
-        arrays = _arrays(numbers, n_states, tables, shape, index=index, family=family, held=held)
+        arrays = _arrays(numbers, n_states, tables, shape, index)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
         n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
         is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
@@ -140,13 +128,11 @@ class JunctionTree:
             arrays,
             index,
             position,
-            home,
-            family,
+            np.array([shape.home[name] for name in n_states], np.int64),
             margin_start,
             is_shared,
-            held,
-            np.array([below[name] for name in n_states], np.int64),
-            np.array([_is_read(own, below) for own in _residuals(shape)], bool),
+            np.array([shape.below[name] for name in n_states], np.int64),
+            np.array(shape.is_read, bool),
         )
 
     def clique_of(self, names: Sequence[str]) -> int | None:
@@ -161,7 +147,7 @@ class JunctionTree:
         that it lacks.
         """
         start, stop = self.arrays.potential_start[clique : clique + 2]
-        members, held = self.shape.cliques[clique], self.held[clique]
+        members, held = self.shape.cliques[clique], self.shape.held[clique]
         sizes = [self.n_states[name] if name in held else 1 for name in members]
         return self.arrays.potential[start:stop].reshape(sizes)
 
@@ -180,9 +166,7 @@ class JunctionTree:
     def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
-        potential = _potentials(
-            self.n_states, self.tables, tables, self.held, family=self.family, start=start
-        )
+        potential = _potentials(self.n_states, self.tables, tables, self.shape, start)
         arrays = self.arrays._replace(
             potential=potential,
             least=_least_positive(potential, start),
@@ -325,63 +309,7 @@ class Beliefs:
 
     def family(self, name: str) -> Floats:
         """Joint posterior of a node's parents and itself, in the shape of its table."""
-        return self.joint(self.tree.family[name], self.tree.tables[name])
-
-
-def tree_shape(
-    net: Network, *, last: Sequence[str] = (), scopes: Collection[Scope] = ()
-) -> Triangulation:
-    """The cliques of the tree of a network and what they take; nothing is allocated."""
-    return shape_of_tables(_n_states(net), _scopes_of_tables(net), scopes, last=last)
-
-
-def shape_of_tables(
-    n_states: Mapping[str, int],
-    tables: Mapping[str, Scope],
-    scopes: Collection[Scope] = (),
-    *,
-    last: Sequence[str] = (),
-) -> Triangulation:
-    """The cliques of the tree of some variables with tables and likelihoods over these scopes.
-
-    Their cost has the cells of the potentials, and the variables of a clique stand so that those
-    its potential lacks come last, where that can be: loops over these are long and need one number.
-    """
-    graph = interaction((*tables.values(), *scopes), n_states)
-    shape = triangulate(graph, n_states, last=last, held=HELD)
-    held, below = _held(shape, tables, _cliques_of(shape, tables)), _below(shape, n_states)
-
-    def size(names: Scope) -> float:
-        return math.prod(float(n_states[name]) for name in names)
-
-    rest = max((size(own) for own in _residuals(shape) if _is_read(own, below)), default=0.0)
-    cost = replace(shape.cost, bytes=shape.cost.bytes + 8 * (sum(map(size, held)) + rest))
-    return replace(shape, cliques=_runs_last(shape, held), cost=cost)
-
-
-def _residuals(shape: Triangulation) -> Iterator[Scope]:
-    """The variables that each clique does not share with its parent."""
-    for clique, n_shared in zip(shape.cliques, shape.n_shared, strict=True):
-        yield clique[n_shared:]
-
-
-def _is_read(residual: Scope, below: Mapping[str, int]) -> bool:
-    """Whether the marginals of these variables need the table of their clique."""
-    return any(below[name] < 0 for name in residual)
-
-
-def _runs_last(shape: Triangulation, held: Sequence[Scope]) -> tuple[Scope, ...]:
-    """The cliques, each with its separator in the order of its parent, then what its tables have,
-    then the rest.
-    """
-    cliques = list(shape.cliques)
-    for c in reversed(range(len(cliques))):
-        n_shared = shape.n_shared[c]
-        shared, own = cliques[c][:n_shared], cliques[c][n_shared:]
-        in_order = [name for name in cliques[shape.parent[c]] if name in shared] if shared else []
-        has = [name for name in own if name in held[c]]
-        cliques[c] = (*in_order, *has, *(name for name in own if name not in has))
-    return tuple(cliques)
+        return self.joint(self.tree.shape.family[name], self.tree.tables[name])
 
 
 _Trees = dict[tuple[frozenset[Scope], tuple[str, ...]], JunctionTree]
@@ -461,61 +389,25 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
     return run
 
 
-def _n_states(net: Network) -> dict[str, int]:
-    """Numbers of states of the discrete nodes."""
-    return {name: v.n_states for name, v in net.variables.items() if not v.is_continuous}
-
-
-def _scopes_of_tables(net: Network) -> dict[str, Scope]:
-    return {name: (*local.parents, name) for name, local in net.tables.items()}
-
-
-def _homes(shape: Triangulation) -> dict[str, int]:
-    """The clique in which each variable is eliminated."""
-    return {name: c for c, own in enumerate(_residuals(shape)) for name in own}
-
-
-def _cliques_of(shape: Triangulation, tables: Mapping[str, Scope]) -> dict[str, int]:
-    """For each table a clique that holds it: where the first of its variables is eliminated."""
-    position, home = {name: i for i, name in enumerate(shape.order)}, _homes(shape)
-    return {name: home[min(axes, key=position.__getitem__)] for name, axes in tables.items()}
-
-
-def _held(
-    shape: Triangulation, tables: Mapping[str, Scope], family: Mapping[str, int]
-) -> tuple[Scope, ...]:
-    """The variables of each clique that a table of it has, in the order of the clique."""
-    of: list[set[str]] = [set() for _ in shape.cliques]
-    for name, axes in tables.items():
-        of[family[name]].update(axes)
-    return tuple(
-        tuple(name for name in clique if name in names)
-        for clique, names in zip(shape.cliques, of, strict=True)
-    )
-
-
 def _arrays(
     numbers: Mapping[str, Floats],
     n_states: Mapping[str, int],
     tables: Mapping[str, Scope],
-    shape: Triangulation,
-    *,
+    shape: TreeShape,
     index: Mapping[str, int],
-    family: Mapping[str, int],
-    held: Sequence[Scope],
 ) -> TreeArrays:
     start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
-    sizes = [math.prod(n_states[name] for name in names) for names in held]
+    sizes = [math.prod(n_states[name] for name in names) for names in shape.held]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
-    potential = _potentials(n_states, tables, numbers, held, family=family, start=potential_start)
+    potential = _potentials(n_states, tables, numbers, shape, potential_start)
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,
         axes,
         np.array(shape.n_shared, np.int64),
         np.array(shape.parent, np.int64),
-        _strides(shape, held, n_states),
+        _strides(shape, n_states),
         potential,
         _least_positive(potential, potential_start),
         _has_zeros(potential, potential_start),
@@ -524,27 +416,14 @@ def _arrays(
     )
 
 
-def _strides(shape: Triangulation, held: Sequence[Scope], n_states: Mapping[str, int]) -> Sizes:
+def _strides(shape: TreeShape, n_states: Mapping[str, int]) -> Sizes:
     """Strides of the variables of all cliques in their potentials; zero if these lack them."""
     strides: list[int] = []
-    for clique, names in zip(shape.cliques, held, strict=True):
+    for clique, names in zip(shape.cliques, shape.held, strict=True):
         behind = accumulate((n_states[name] for name in reversed(names[1:])), mul, initial=1)
         of = dict(zip(names, reversed([*behind]), strict=False))
         strides += [of.get(name, 0) for name in clique]
     return np.array(strides, np.uint64)
-
-
-def _below(shape: Triangulation, n_states: Mapping[str, int]) -> dict[str, int]:
-    """For each variable the child of its home with the shortest separator that has it, or -1."""
-    home = _homes(shape)
-    best = dict.fromkeys(n_states, (math.inf, -1))
-    for child, (members, n_shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
-        separator = members[:n_shared]
-        length = math.prod(n_states[name] for name in separator)
-        for name in separator:
-            if home[name] == shape.parent[child]:
-                best[name] = min(best[name], (length, child))
-    return {name: child for name, (_, child) in best.items()}
 
 
 def _least_positive(numbers: Floats, start: Integers) -> Floats:
@@ -571,18 +450,17 @@ def _potentials(
     n_states: Mapping[str, int],
     scopes: Mapping[str, Scope],
     tables: Mapping[str, Floats],
-    held: Sequence[Scope],
-    *,
-    family: Mapping[str, int],
+    shape: TreeShape,
     start: Integers,
 ) -> Floats:
     """Products of the tables that each clique holds, over their variables, one after the other."""
     flat = np.ones(start[-1])
     for name, axes in scopes.items():
-        names = held[family[name]]
+        clique = shape.family[name]
+        names = shape.held[clique]
         sizes = [n_states[member] for member in names]
         order = sorted(range(len(axes)), key=lambda i: names.index(axes[i]))
         own = [r if member in axes else 1 for member, r in zip(names, sizes, strict=True)]
-        table = flat[start[family[name]] : start[family[name] + 1]].reshape(sizes)
+        table = flat[start[clique] : start[clique + 1]].reshape(sizes)
         table *= tables[name].transpose(order).reshape(own)
     return flat
