@@ -21,7 +21,14 @@ from consilience.dynamic.frontier import given_offset
 from consilience.dynamic.moments_in_time import Sums
 from consilience.dynamic.slices import SliceFamily, TimedNode
 from consilience.errors import ModelError
-from consilience.kernels.kalman import RowValues, Slices, Triangles, filter_rows, smooth_rows
+from consilience.kernels.kalman import (
+    RowValues,
+    Slices,
+    Triangles,
+    filter_rows,
+    smooth_rows,
+    spread_rows,
+)
 
 __all__ = ["Gaussians", "LinearPart", "SliceNode", "continuous_columns"]
 
@@ -203,10 +210,12 @@ class LinearPart:
         found = []
         for row in rows:
             t, kind = done.which[row], self._kinds[min(int(steps[row]), self.order)]
-            _, end, top, bottom, _ = done.triangles.ends[t]
+            _, end, top, bottom = done.triangles.ends[t]
             root = np.zeros((bottom - top, kind.size))
             order = done.triangles.order[t][:end]
-            root[:, order] = done.triangles.root[t][:end, top:bottom].T
+            lower = np.zeros((self._width, self._width))
+            lower[np.tril_indices(self._width)] = done.triangles.root[t]
+            root[:, order] = lower[:end, top:bottom].T
             kept = list(kind.kept)
             found.append((done.joint[row, kept], root[:, kept]))
         return found
@@ -219,14 +228,13 @@ class LinearPart:
     def room(self, n_rows: int) -> Triangles:
         """Empty triangles, at most one for each row; memory is used as they are filled."""
         n = self._width
-        size = 8.0 * (n * n + 3 * n + 9)
+        size = 4.0 * n * (n + 2) + 40
         cap = max(2, int(min(n_rows + 1, self._limit // size)))
         return Triangles(
-            np.empty((cap, n, n)),
-            np.empty((cap, n)),
-            np.empty((cap, n), np.int64),
-            np.empty((cap, n), np.int64),
-            np.empty((cap, 5), np.int64),
+            np.empty((cap, n * (n + 1) // 2)),
+            np.empty((cap, n), np.int16),
+            np.empty((cap, n), np.int16),
+            np.empty((cap, 4), np.int16),
             np.empty((cap, 4), np.int64),
         )
 
@@ -260,7 +268,9 @@ class LinearPart:
         for k, rows in enumerate(self._kind_rows):
             for v, place in self.places_of(k):
                 believed[v, rows] = done.joint[rows, place]
-                spread[v, rows] = done.triangles.variance[done.which[rows], place]
+        spread_rows(
+            self.slices, self.evidence.first, self.order, done.triangles, done.which, spread
+        )
         return believed, spread
 
     def _given_all(

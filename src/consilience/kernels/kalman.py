@@ -17,6 +17,11 @@ smoothed covariance of what was dropped is a sum of squares,
 diffuse first laws nor variables that are functions of others cost digits. A column without a
 pivot, one that those before it determine, takes no row.
 
+Where no variance shrinks to less than ``CLEAR`` of itself when the columns before it are given, the
+same triangle is the Cholesky root of the covariance of all places, at a third of the cost and with
+all but a few of the last digits; elsewhere (diffuse first laws, functions of others) it is found by
+reflections.
+
 The triangle depends on the pattern of gaps and not on the values. Rows with the same history share
 it, and a history that has converged is followed no further.
 
@@ -33,10 +38,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consilience._typing import Floats, Integers
+from consilience._typing import Codes, Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["RowValues", "Slices", "Triangles", "filter_rows", "smooth_rows"]
+__all__ = ["RowValues", "Slices", "Triangles", "filter_rows", "smooth_rows", "spread_rows"]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -45,7 +50,9 @@ VERSION = (
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 MATCHES = 1e-9
 NO_PIVOT = 1e-14
+CLEAR = 1e-3
 CONVERGED = 1e-14
+SMALL = 1e-150
 
 
 class Slices(NamedTuple):
@@ -85,19 +92,36 @@ class RowValues(NamedTuple):
 class Triangles(NamedTuple):
     r"""The triangles of all histories, as many as are needed; the first is that of none.
 
-    ``root`` (triangles, n, n) has the columns in the order of ``order``, with :math:`G^\\top` in
-    place of :math:`S_{kd}`; ``variance`` that of every place given the values so far. ``pivot`` is
-    the row of each column or -1. ``ends`` has columns of values, of values and kept, and rows of
-    values, of values and kept, of all. ``link`` has the first history that goes on from here, the
-    next one that goes on from the one before, the pattern, and whether it leads to itself.
+    ``root`` (triangles, n (n + 1) / 2) has the lower half of the transposed triangle, column after
+    column in the order of ``order``, with the gains :math:`G^\\top` in place of :math:`S_{kd}` and
+    the covariance :math:`S_d^\\top S_d` in place of :math:`S_d`. ``pivot`` is the row of each column
+    or -1. ``ends`` has columns of values, of values and kept, and rows of values, of values and
+    kept. ``link`` has the first history that goes on from here, the next one that goes on from the
+    one before, the pattern, and whether it leads to itself.
     """
 
     root: Floats
-    variance: Floats
-    order: Integers
-    pivot: Integers
-    ends: Integers
+    order: Codes
+    pivot: Codes
+    ends: Codes
     link: Integers
+
+
+class Room(NamedTuple):
+    """Room for one triangle: roots, a covariance, its factor, two columns, and marks of places."""
+
+    w: Floats
+    cov: Floats
+    lower: Floats
+    line: Floats
+    share: Floats
+    seen: Integers
+
+
+@inner
+def _at(c: int) -> int:
+    """Where a column of a triangle starts."""
+    return c * (c + 1) // 2
 
 
 @inner
@@ -129,34 +153,35 @@ def _widen(
 
 @inner
 def _arrange(
-    slices: Slices, kind: int, row: int, rows: RowValues, order: Integers, ends: Integers
+    slices: Slices, kind: int, row: int, rows: RowValues, into: Triangles, t: int, seen: Integers
 ) -> None:
-    """The places of a row in the order values, kept, dropped."""
-    n = slices.n_before[kind]
-    k = slices.first_node[kind + 1] - slices.first_node[kind]
-    at = 0
+    """The places of a row in the order values, kept, dropped; ``seen`` is room for marks."""
+    n, order = slices.n_before[kind], into.order
+    k, at = slices.first_node[kind + 1] - slices.first_node[kind], 0
+    for place in range(n):
+        seen[place] = 0
     for o in range(k):
-        if not np.isnan(rows.y[row, o]):
-            order[at] = n + o
+        is_value = not np.isnan(rows.y[row, o])
+        seen[n + o] = is_value
+        if is_value:
+            order[t, at] = n + o
             at += 1
-    ends[0] = at
+    into.ends[t, 0] = at
     for a in range(slices.first_kept[kind], slices.first_kept[kind + 1]):
         place = slices.kept[a]
-        if place < n or np.isnan(rows.y[row, place - n]):
-            order[at] = place
+        if not seen[place]:
+            order[t, at] = place
+            seen[place] = 1
             at += 1
-    ends[1] = at
+    into.ends[t, 1] = at
     for place in range(n + k):
-        is_left = place < n or np.isnan(rows.y[row, place - n])
-        for a in range(slices.first_kept[kind], slices.first_kept[kind + 1]):
-            is_left = is_left and slices.kept[a] != place
-        if is_left:
-            order[at] = place
+        if not seen[place]:
+            order[t, at] = place
             at += 1
 
 
 @inner
-def _triangulate(r: Floats, n_rows: int, n: int, pivot: Integers) -> None:
+def _triangulate(r: Floats, n_rows: int, n: int, into: Triangles, new: int) -> None:
     """Turn the rows by reflections until the columns have their pivots."""
     at = 0
     for c in range(n):
@@ -166,14 +191,14 @@ def _triangulate(r: Floats, n_rows: int, n: int, pivot: Integers) -> None:
         for i in range(at, n_rows):
             below += r[c, i] * r[c, i]
         if below <= NO_PIVOT * NO_PIVOT * (whole + below):
-            pivot[c] = -1
+            into.pivot[new, c] = -1
             for i in range(at, n_rows):
                 r[c, i] = 0.0
             continue
         length = np.sqrt(below)
         sign = -1.0 if r[c, at] >= 0.0 else 1.0
         r[c, at] -= sign * length
-        scale = 1.0 / (length * abs(r[c, at]))
+        scale = np.divide(1.0, length * abs(r[c, at]))
         for j in range(c + 1, n):
             along = 0.0
             for i in range(at, n_rows):
@@ -185,89 +210,191 @@ def _triangulate(r: Floats, n_rows: int, n: int, pivot: Integers) -> None:
         r[c, at] = length
         for i in range(at + 1, n_rows):
             r[c, i] = 0.0
-        pivot[c] = at
+        into.pivot[new, c] = at
         at += 1
 
 
 @inner
-def _finish(
-    r: Floats, n: int, order: Integers, pivot: Integers, ends: Integers, variance: Floats
-) -> None:
-    """Variances given the values, and the gains in place of what joins kept and dropped."""
-    for c in range(n):
-        total = 0.0
-        if c >= ends[0]:
-            for i in range(ends[2], ends[4]):
-                total += r[c, i] * r[c, i]
-        variance[order[c]] = total
-    for c in range(ends[1], n):
-        for back in range(ends[1] - ends[0]):
-            k = ends[1] - 1 - back
-            i = pivot[k]
-            if i < 0:
-                continue
-            total = r[c, i]
-            for later in range(k + 1, ends[1]):
-                if pivot[later] >= 0:
-                    total -= r[later, i] * r[c, pivot[later]]
-            r[c, i] = total / r[k, i]
+def _message(slices: Slices, kind: int, triangles: Triangles, t: int, w: Floats) -> int:
+    """The root of what a kind of slice keeps, in the order of the message; its rows."""
+    first, top = slices.first_kept[kind], int(triangles.ends[t, 2])
+    n_rows, c = triangles.ends[t, 3] - top, int(triangles.ends[t, 0])
+    for a in range(slices.first_kept[kind + 1] - first if t > 0 else 0):
+        is_open = c < triangles.ends[t, 1] and triangles.order[t, c] == slices.kept[first + a]
+        at = np.uint64(_at(c) + top)
+        n = min(n_rows, c + 1 - top) if is_open else 0
+        for i in range(n_rows):
+            w[a, i] = triangles.root[t, at + np.uint64(i)] if i < n else 0.0
+        c += is_open
+    return n_rows
 
 
 @inner
-def _message(
-    slices: Slices, kind: int, r: Floats, order: Integers, ends: Integers, w: Floats
-) -> int:
-    """The root of what a kind of slice keeps, in the order of the message; its rows."""
-    first = slices.first_kept[kind]
-    n_rows, c = ends[3] - ends[2], ends[0]
-    for a in range(slices.first_kept[kind + 1] - first):
-        is_open = c < ends[1] and order[c] == slices.kept[first + a]
-        for i in range(n_rows):
-            w[a, i] = r[c, ends[2] + i] if is_open else 0.0
-        c += is_open
-    return n_rows
+def _covariance(
+    slices: Slices, kind: int, n_rows: int, row: int, rows: RowValues, numbers: Floats, room: Room
+) -> None:
+    """The covariance of all places of a row, from the root of the message in ``room.w``.
+
+    Loops run over products and not over columns: they are too short to be worth a vector.
+    """
+    begin, n, cov, w = slices.first_node[kind], slices.n_before[kind], room.cov, room.w
+    column, line = slices.column, room.line
+    for a in range(n):
+        for b in range(a + 1):
+            total = 0.0
+            for i in range(n_rows):
+                total += w[a, i] * w[b, i]
+            cov[a, b] = total
+            cov[b, a] = total
+    for o in range(slices.first_node[kind + 1] - begin):
+        now, first = n + o, slices.first_column[begin + o]
+        p = slices.first_column[begin + o + 1] - first
+        at = slices.number[begin + o] + rows.group[row, o] * (p + 1)
+        for b in range(now):
+            total = 0.0
+            for c in range(p - 1):
+                place = column[first + c]
+                if place >= 0:
+                    total += numbers[at + 1 + c] * cov[np.uint64(place), b]
+            line[b] = total
+        total = numbers[at + p] * numbers[at + p]
+        for c in range(p - 1):
+            place = column[first + c]
+            if place >= 0:
+                total += numbers[at + 1 + c] * line[np.uint64(place)]
+        cov[now, now] = total
+        for b in range(now):
+            cov[now, b] = line[b]
+            cov[b, now] = line[b]
+
+
+@inner
+def _eliminate(n: int, triangles: Triangles, new: int, room: Room) -> bool:
+    r"""The factors :math:`L D L^\\top` of the covariance in the order of a triangle, values and kept
+    eliminated, :math:`D` in ``room.line``; False if a variance is nearly lost.
+    """
+    cov, lower, line, order = room.cov, room.lower, room.line, triangles.order
+    end, is_clear = int(triangles.ends[new, 1]), True
+    for c in range(n):
+        place = np.uint64(order[new, c])
+        for j in range(c):
+            total, stop = cov[place, np.uint64(order[new, j])], min(j, end)
+            for i in range(stop):
+                total -= lower[c, i] * lower[j, i] * line[i]
+            lower[c, j] = total * room.share[j] if j < end else total
+        total = cov[place, place]
+        for i in range(min(c, end)):
+            total -= lower[c, i] * lower[c, i] * line[i]
+        is_clear = is_clear and total > CLEAR * cov[place, place]
+        lower[c, c], line[c], room.share[c] = total, total, np.divide(1.0, total)
+    return is_clear
+
+
+@inner
+def _keep(n: int, triangles: Triangles, new: int, room: Room) -> None:
+    """Write the triangle that :func:`_eliminate` found."""
+    lower, line, share, root = room.lower, room.line, room.share, triangles.root
+    begin, end = int(triangles.ends[new, 0]), int(triangles.ends[new, 1])
+    triangles.ends[new, 2], triangles.ends[new, 3] = begin, end
+    for d in range(end, n):
+        for j in range(end - 2, begin - 1, -1):
+            total = lower[d, j]
+            for k in range(j + 1, end):
+                total -= lower[d, k] * lower[k, j]
+            lower[d, j] = total
+    for j in range(n):
+        line[j] = np.sqrt(line[j])
+        share[j] = line[j] if j < begin else 1.0
+        triangles.pivot[new, j] = j
+    at = np.uint64(0)
+    for c in range(n):
+        for i in range(c):
+            root[new, at] = lower[c, i] * (line[i] if c < end else share[i])
+            at += np.uint64(1)
+        root[new, at] = line[c] if c < end else lower[c, c]
+        at += np.uint64(1)
+
+
+@inner
+def _reflect(
+    slices: Slices,
+    kind: int,
+    n_rows: int,
+    row: int,
+    rows: RowValues,
+    numbers: Floats,
+    triangles: Triangles,
+    new: int,
+    room: Room,
+) -> None:
+    """The triangle of a row after the message whose root is in ``room.w``, by reflections."""
+    wide = _widen(slices, kind, row, rows, numbers, room.w, n_rows)
+    n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
+    r, pivot, root, w = room.lower, triangles.pivot, triangles.root, room.w
+    for c in range(n):
+        for i in range(wide):
+            r[c, i] = w[triangles.order[new, c], i]
+    _triangulate(r, wide, n, triangles, new)
+    begin, end, top, bottom = triangles.ends[new, 0], triangles.ends[new, 1], 0, 0
+    for c in range(end):
+        bottom += pivot[new, c] >= 0
+        top += c < begin and pivot[new, c] >= 0
+    triangles.ends[new, 2], triangles.ends[new, 3] = top, bottom
+    for k in range(end - 1, begin - 1, -1):
+        i = pivot[new, k]
+        if i >= 0:
+            for d in range(end, n):
+                r[d, i] = np.divide(r[d, i], r[k, i])
+                for j in range(top, i):
+                    r[d, j] -= r[k, j] * r[d, i]
+    for c in range(n):
+        at = _at(c)
+        for i in range(min(c, end - 1) + 1):
+            root[new, at + i] = r[c, i] if i < bottom else 0.0
+        for e in range(end, c + 1):
+            total = 0.0
+            for i in range(bottom, wide):
+                total += r[c, i] * r[e, i]
+            root[new, at + e] = total
 
 
 @inner
 def _factor(
     slices: Slices,
     kind: int,
+    before: int,
     row: int,
     rows: RowValues,
     numbers: Floats,
-    w: Floats,
-    n_rows: int,
-    into: Triangles,
+    triangles: Triangles,
     t: int,
+    new: int,
+    room: Room,
 ) -> None:
-    """The triangle of a row after the message whose root is in ``w``."""
-    wide = _widen(slices, kind, row, rows, numbers, w, n_rows)
+    """The triangle of a row that follows triangle ``t``."""
     n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
-    order, pivot, ends = into.order[t], into.pivot[t], into.ends[t]
-    r = into.root[t]
-    _arrange(slices, kind, row, rows, order, ends)
-    for c in range(n):
-        for i in range(wide):
-            r[c, i] = w[order[c], i]
-    _triangulate(r, wide, n, pivot)
-    ends[2], ends[3], ends[4] = 0, 0, 0
-    for c in range(n):
-        if pivot[c] >= 0:
-            ends[4] += 1
-            ends[3] += c < ends[1]
-            ends[2] += c < ends[0]
-    _finish(r, n, order, pivot, ends, into.variance[t])
+    _arrange(slices, kind, row, rows, triangles, new, room.seen)
+    n_rows = _message(slices, before, triangles, t, room.w)
+    _covariance(slices, kind, n_rows, row, rows, numbers, room)
+    if _eliminate(n, triangles, new, room):
+        _keep(n, triangles, new, room)
+    else:
+        _reflect(slices, kind, n_rows, row, rows, numbers, triangles, new, room)
 
 
 @inner
 def _has_converged(into: Triangles, a: int, b: int) -> bool:
     """Whether two triangles of the same pattern keep the same root."""
-    if into.ends[a, 2] != into.ends[b, 2] or into.ends[a, 3] != into.ends[b, 3]:
+    top, bottom = into.ends[a, 2], into.ends[a, 3]
+    if top != into.ends[b, 2] or bottom != into.ends[b, 3]:
         return False
     for c in range(into.ends[a, 0], into.ends[a, 1]):
-        size = np.sqrt(into.variance[a, into.order[a, c]])
-        for i in range(into.ends[a, 2], into.ends[a, 3]):
-            if abs(into.root[a, c, i] - into.root[b, c, i]) > CONVERGED * size:
+        at, size = _at(c), 0.0
+        for i in range(top, min(c + 1, bottom)):
+            size += into.root[a, at + i] * into.root[a, at + i]
+        size = CONVERGED * np.sqrt(size)
+        for i in range(top, min(c + 1, bottom)):
+            if abs(into.root[a, at + i] - into.root[b, at + i]) > size:
                 return False
     return True
 
@@ -295,71 +422,56 @@ def _add_values(
         mean = numbers[at]
         for c in range(p - 1):
             place = slices.column[first + c]
-            value = joint[place] if place >= 0 else rows.known[row, -1 - place]
+            value = joint[row, place] if place >= 0 else rows.known[row, -1 - place]
             mean += numbers[at + 1 + c] * value
-        joint[n + o] = mean
-    log, done = 0.0, 0
-    order, pivot, ends = triangles.order[t], triangles.pivot[t], triangles.ends[t]
-    r = triangles.root[t]
-    for c in range(ends[0]):
-        place = order[c]
+        joint[row, n + o] = mean
+    log, done, size = 0.0, 0, 1.0
+    order, top, r = triangles.order, triangles.ends[t, 2], triangles.root
+    for c in range(triangles.ends[t, 0]):
+        place, at = order[t, c], _at(c)
         y = rows.y[row, place - n]
-        away = y - joint[place]
+        away = y - joint[row, place]
         for j in range(done):
-            away -= r[c, j] * white[j]
-        if pivot[c] >= 0:
-            white[done] = away / r[c, done]
-            log -= HALF_LOG_2PI + np.log(r[c, done]) + 0.5 * white[done] * white[done]
+            away -= r[t, at + j] * white[j]
+        if triangles.pivot[t, c] >= 0:
+            white[done] = np.divide(away, r[t, at + done])
+            log -= HALF_LOG_2PI + 0.5 * white[done] * white[done]
+            size *= r[t, at + done]
+            if not SMALL < size < 1.0 / SMALL:
+                log -= np.log(size)
+                size = 1.0
             done += 1
-        elif abs(away) > MATCHES * (abs(y) + abs(joint[place])):
+        elif abs(away) > MATCHES * (abs(y) + abs(joint[row, place])):
             log = -np.inf
-        joint[place] = y
-    for c in range(ends[0], n + k):
-        total = 0.0
-        for i in range(ends[2]):
-            total += r[c, i] * white[i]
-        joint[order[c]] += total
-    return log
+        joint[row, place] = y
+    for c in range(triangles.ends[t, 0], n + k):
+        total, at = 0.0, _at(c)
+        for i in range(top):
+            total += r[t, at + i] * white[i]
+        joint[row, order[t, c]] += total
+    return log - np.log(size)
 
 
 @inner
-def _successor(
-    slices: Slices,
-    kind: int,
-    row: int,
-    rows: RowValues,
-    numbers: Floats,
-    triangles: Triangles,
-    t: int,
-    before: int,
-    used: int,
-    w: Floats,
-) -> int:
-    """The triangle that follows another at a row: one that is there, ``used`` if it is new, or -1
-    if there is no room.
-    """
-    link, pattern = triangles.link, rows.pattern[row]
+def _successor(link: Integers, t: int, pattern: int) -> int:
+    """The triangle that follows another in a row of this pattern, or -1 if there is none yet."""
     found = link[t, 0]
-    while found > 0:
-        if link[found, 2] == pattern:
-            return found
+    while found > 0 and link[found, 2] != pattern:
         found = link[found, 1]
-    if link[t, 3] == 1 and link[t, 2] == pattern:
-        return t
-    if used >= len(triangles.root):
-        return -1
-    n_rows = 0
-    if t > 0:
-        n_rows = _message(
-            slices, before, triangles.root[t], triangles.order[t], triangles.ends[t], w
-        )
-    _factor(slices, kind, row, rows, numbers, w, n_rows, triangles, used)
-    link[used, 0] = 0
-    link[used, 2] = pattern
-    link[used, 3] = t > 0 and link[t, 2] == pattern and _has_converged(triangles, t, used)
-    link[used, 1] = link[t, 0]
-    link[t, 0] = used
-    return used
+    if found > 0:
+        return found
+    return t if link[t, 3] == 1 and link[t, 2] == pattern else -1
+
+
+@inner
+def _append(triangles: Triangles, t: int, new: int, pattern: int) -> None:
+    """Enter a triangle as one that follows another."""
+    link = triangles.link
+    link[new, 0] = 0
+    link[new, 2] = pattern
+    link[new, 3] = t > 0 and link[t, 2] == pattern and _has_converged(triangles, t, new)
+    link[new, 1] = link[t, 0]
+    link[t, 0] = new
 
 
 @inner
@@ -380,9 +492,9 @@ def _composed(
     """
     begin, n = slices.first_node[kind], slices.n_before[kind]
     k, n_known = slices.first_node[kind + 1] - begin, rows.known.shape[1]
-    order, ends, r = triangles.order[t], triangles.ends[t], triangles.root[t]
-    wide = n + ends[0] + n_known + 1
-    all_places, white = np.zeros((n + k, wide)), np.zeros((ends[0], wide))
+    order, n_values, r = triangles.order[t], triangles.ends[t, 0], triangles.root[t]
+    wide = n + n_values + n_known + 1
+    all_places, white = np.zeros((n + k, wide)), np.zeros((n_values, wide))
     for a in range(n):
         all_places[a, a] = 1.0
     for o in range(k):
@@ -396,20 +508,21 @@ def _composed(
             if place >= 0:
                 all_places[n + o] += numbers[at + 1 + c] * all_places[place]
             else:
-                all_places[n + o, n + ends[0] - 1 - place] += numbers[at + 1 + c]
+                all_places[n + o, n + n_values - 1 - place] += numbers[at + 1 + c]
     constant = 0.0
-    for c in range(ends[0]):
+    for c in range(n_values):
+        at = _at(c)
         white[c] = -all_places[order[c]]
         white[c, n + c] += 1.0
         for j in range(c):
-            white[c] -= r[c, j] * white[j]
-        white[c] /= r[c, c]
-        constant -= HALF_LOG_2PI + np.log(r[c, c])
+            white[c] -= r[at + j] * white[j]
+        white[c] *= np.divide(1.0, r[at + c])
+        constant -= HALF_LOG_2PI + np.log(r[at + c])
         run[:wide, c] = white[c]
-    for c in range(ends[0], n + k):
+    for c in range(n_values, n + k):
         run[:wide, c] = all_places[order[c]]
-        for j in range(ends[0]):
-            run[:wide, c] += r[c, j] * white[j]
+        for j in range(n_values):
+            run[:wide, c] += r[_at(c) + j] * white[j]
     return constant
 
 
@@ -432,7 +545,8 @@ def _run_steadily(
     begin, n = slices.first_node[kind], slices.n_before[kind]
     k, n_known = slices.first_node[kind + 1] - begin, rows.known.shape[1]
     n_values = triangles.ends[t, 0]
-    order, kept = triangles.order[t].copy(), slices.kept[slices.first_kept[kind] :].copy()
+    order = triangles.order[t].astype(np.int64)
+    kept = slices.kept[slices.first_kept[kind] :].copy()
     wide = n + n_values + n_known + 1
     come, found, pattern = np.ones(wide), np.zeros(n + k), rows.pattern[row]
     while row < end and rows.pattern[row] == pattern:
@@ -459,6 +573,20 @@ def _run_steadily(
     return row
 
 
+@inner
+def _room(n: int) -> Room:
+    """Room for triangles of so many places."""
+    square, column = (n, n), np.zeros(n)
+    return Room(
+        np.zeros(square),
+        np.zeros(square),
+        np.zeros(square),
+        column,
+        column.copy(),
+        np.zeros(n, np.int64),
+    )
+
+
 @kernel
 def filter_rows(
     slices: Slices,
@@ -475,21 +603,25 @@ def filter_rows(
     has, and what each adds to the log-likelihood; the number of triangles, or -1 if there is no
     room for all.
     """
-    wide = triangles.root.shape[1]
-    w, white = np.zeros((wide, wide)), np.zeros(wide)
+    wide = triangles.order.shape[1]
+    room, white = _room(wide), np.zeros(wide)
     run = np.zeros((2 * wide + rows.known.shape[1] + 1, wide))
     used = 1
     triangles.link[0] = 0
     triangles.link[0, 2] = -1
+    triangles.ends[0] = 0
     for s in range(len(first) - 1):
         t, before, row = 0, 0, first[s]
         while row < first[s + 1]:
             kind = min(row - first[s], order)
-            last = t
-            t = _successor(slices, kind, row, rows, numbers, triangles, t, before, used, w)
+            last, t = t, _successor(triangles.link, t, rows.pattern[row])
+            if t < 0 and used < len(triangles.root):
+                t = used
+                _factor(slices, kind, before, row, rows, numbers, triangles, last, t, room)
+                _append(triangles, last, t, rows.pattern[row])
+                used += 1
             if t < 0:
                 return -1
-            used += t == used
             which[row] = t
             if t == last and triangles.ends[t, 0] == triangles.ends[t, 2]:
                 constant = _composed(slices, kind, row, rows, numbers, triangles, t, run)
@@ -512,49 +644,119 @@ def filter_rows(
                 for a in range(slices.n_before[kind]):
                     joint[row, a] = joint[row - 1, slices.kept[slices.first_kept[before] + a]]
             log_likelihood[row] = _add_values(
-                slices, kind, row, rows, numbers, triangles, t, joint[row], white
+                slices, kind, row, rows, numbers, triangles, t, joint, white
             )
             before = kind
             row += 1
     return used
 
 
+@kernel
+def spread_rows(
+    slices: Slices,
+    first: Integers,
+    order: int,
+    triangles: Triangles,
+    which: Integers,
+    spread: Floats,
+) -> None:
+    """Fill the variance of each open variable (open variables, rows) given the values so far."""
+    wide = triangles.order.shape[1]
+    w, along, variance = np.zeros((wide, wide)), np.zeros(wide), np.zeros(wide)
+    for s in range(len(first) - 1):
+        last = -1
+        for row in range(first[s], first[s + 1]):
+            kind, t = min(row - first[s], order), which[row]
+            if t != last:
+                _variances(slices, kind, triangles, t, w, along, variance)
+                last = t
+            begin = slices.first_node[kind]
+            for q in range(begin, slices.first_node[kind + 1]):
+                if slices.child[q] >= 0:
+                    spread[slices.child[q], row] = variance[slices.n_before[kind] + q - begin]
+
+
+@inner
+def _variances(
+    slices: Slices,
+    kind: int,
+    triangles: Triangles,
+    t: int,
+    w: Floats,
+    along: Floats,
+    variance: Floats,
+) -> None:
+    """The variance of every place of a triangle."""
+    n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
+    root, pivot, order = triangles.root, triangles.pivot, triangles.order
+    begin, end = triangles.ends[t, 0], triangles.ends[t, 1]
+    top, bottom = triangles.ends[t, 2], triangles.ends[t, 3]
+    for c in range(n):
+        total = root[t, _at(c) + c] if c >= end else 0.0
+        for i in range(top, bottom):
+            along[i] = root[t, _at(c) + i] if begin <= c < end and i <= c else 0.0
+        for k in range(begin, end if c >= end else 0):
+            if pivot[t, k] >= 0:
+                for i in range(top, min(k + 1, bottom)):
+                    along[i] += root[t, _at(c) + pivot[t, k]] * root[t, _at(k) + i]
+        for i in range(top, bottom):
+            total += along[i] * along[i]
+        variance[order[t, c]] = total
+
+
 @inner
 def _spread_back(
-    slices: Slices, kind: int, triangles: Triangles, t: int, kept: Floats, cov: Floats
+    slices: Slices,
+    kind: int,
+    triangles: Triangles,
+    t: int,
+    kept: Floats,
+    cov: Floats,
+    gains: Floats,
+    work: Floats,
 ) -> None:
     """The smoothed covariance of all places of a row from that of what it keeps (in the order of
-    the message).
+    the message), whose values have no covariance.
     """
     n = slices.n_before[kind] + slices.first_node[kind + 1] - slices.first_node[kind]
-    order, pivot, ends = triangles.order[t], triangles.pivot[t], triangles.ends[t]
-    r = triangles.root[t]
-    for a in range(n):
+    order, pivot, root = triangles.order, triangles.pivot, triangles.root
+    begin, end = triangles.ends[t, 0], triangles.ends[t, 1]
+    for c in range(begin):
+        at = np.uint64(order[t, c])
         for b in range(n):
-            cov[a, b] = 0.0
+            cov[at, b] = 0.0
+            cov[b, at] = 0.0
     first = slices.first_kept[kind]
-    for a in range(slices.first_kept[kind + 1] - first):
-        for b in range(slices.first_kept[kind + 1] - first):
-            cov[slices.kept[first + a], slices.kept[first + b]] = kept[a, b]
-    for d in range(ends[1], n):
-        at = order[d]
-        for c in range(ends[0], ends[1]):
+    n_kept = slices.first_kept[kind + 1] - first
+    for a in range(n_kept):
+        at = np.uint64(slices.kept[first + a])
+        for b in range(n_kept):
+            cov[at, np.uint64(slices.kept[first + b])] = kept[a, b]
+    a = 0
+    for k in range(begin, end):
+        while slices.kept[first + a] != order[t, k]:
+            a += 1
+        for d in range(end, n):
+            p = pivot[t, k]
+            gains[d, a] = root[t, np.uint64(_at(d) + p)] if p >= 0 else 0.0
+        a += 1
+    for d in range(end, n):
+        place = np.uint64(order[t, d])
+        for b in range(n_kept):
             total = 0.0
-            for k in range(ends[0], ends[1]):
-                if pivot[k] >= 0:
-                    total += r[d, pivot[k]] * cov[order[k], order[c]]
-            cov[at, order[c]] = total
-            cov[order[c], at] = total
-    for d in range(ends[1], n):
-        for e in range(ends[1], d + 1):
-            total = 0.0
-            for k in range(ends[0], ends[1]):
-                if pivot[k] >= 0:
-                    total += cov[order[d], order[k]] * r[e, pivot[k]]
-            for i in range(ends[3], ends[4]):
-                total += r[d, i] * r[e, i]
-            cov[order[d], order[e]] = total
-            cov[order[e], order[d]] = total
+            for a in range(n_kept):
+                total += gains[d, a] * kept[a, b]
+            work[b] = total
+        for b in range(n_kept):
+            other = np.uint64(slices.kept[first + b])
+            cov[place, other] = work[b]
+            cov[other, place] = work[b]
+        for e in range(end, d + 1):
+            total, other = root[t, np.uint64(_at(d) + e)], np.uint64(order[t, e])
+            for a in range(n_kept):
+                total += work[a] * gains[e, a]
+            cov[place, other] = total
+            cov[other, place] = total
 
 
 @inner
@@ -562,7 +764,7 @@ def _square(
     slices: Slices, kind: int, triangles: Triangles, t: int, w: Floats, kept: Floats
 ) -> None:
     """The covariance of what a row keeps given the values so far, in the order of the message."""
-    n_rows = _message(slices, kind, triangles.root[t], triangles.order[t], triangles.ends[t], w)
+    n_rows = _message(slices, kind, triangles, t, w)
     n = slices.first_kept[kind + 1] - slices.first_kept[kind]
     for a in range(n):
         for b in range(n):
@@ -630,24 +832,24 @@ def _run_back(
     t, n = which[row], slices.n_before[kind]
     n += slices.first_node[kind + 1] - slices.first_node[kind]
     first, stop = triangles.ends[t, 0], triangles.ends[t, 1]
-    order, pivot, r = triangles.order[t], triangles.pivot[t], triangles.root[t]
-    kept = slices.kept[slices.first_kept[kind] : slices.first_kept[kind + 1]]
+    order, pivot, r, kept = triangles.order, triangles.pivot, triangles.root, slices.kept
+    begin, n_kept = slices.first_kept[kind], slices.first_kept[kind + 1] - slices.first_kept[kind]
     for c in range(first, stop):
         for d in range(stop, n):
-            work[c, d] = r[d, pivot[c]] if pivot[c] >= 0 else 0.0
-    away, found = work[n], work[n + 1]
+            work[c, d] = r[t, _at(d) + pivot[t, c]] if pivot[t, c] >= 0 else 0.0
     while row >= end and which[row] == t:
-        for a in range(len(kept)):
-            away[kept[a]] = joint[row + 1, a] - joint[row, kept[a]]
-            joint[row, kept[a]] = joint[row + 1, a]
+        for a in range(n_kept):
+            place = np.uint64(kept[begin + a])
+            work[n, place] = joint[row + 1, a] - joint[row, place]
+            joint[row, place] = joint[row + 1, a]
         for d in range(stop, n):
-            found[d] = 0.0
+            work[n + 1, d] = 0.0
         for c in range(first, stop):
-            moved = away[order[c]]
+            moved = work[n, np.uint64(order[t, c])]
             for d in range(stop, n):
-                found[d] += work[c, d] * moved
+                work[n + 1, d] += work[c, d] * moved
         for d in range(stop, n):
-            joint[row, order[d]] += found[d]
+            joint[row, np.uint64(order[t, d])] += work[n + 1, d]
         row -= 1
     return row
 
@@ -673,10 +875,10 @@ def smooth_rows(
     the families: weights, sums and the lower half of the sums of products of the columns less
     their ``centers``. ``joint`` has the filtered means, and the smoothed ones afterwards.
     """
-    wide = triangles.root.shape[1]
+    wide = triangles.order.shape[1]
     w, cov = np.zeros((wide, wide)), np.zeros((wide, wide))
     kept, last = np.zeros((wide, wide)), np.zeros((wide, wide))
-    work = np.zeros((wide + 2, wide))
+    gains, line, work = np.zeros((wide, wide)), np.zeros(wide), np.zeros((wide + 2, wide))
     for s in range(len(first) - 1):
         row, is_steady = first[s + 1] - 1, False
         while row >= first[s]:
@@ -684,7 +886,7 @@ def smooth_rows(
             k = slices.first_kept[kind + 1] - slices.first_kept[kind]
             if row + 1 == first[s + 1]:
                 _square(slices, kind, triangles, t, w, kept)
-                _spread_back(slices, kind, triangles, t, kept, cov)
+                _spread_back(slices, kind, triangles, t, kept, cov, gains, line)
                 is_steady = False
             else:
                 is_steady = is_steady and which[row + 1] == t
@@ -694,7 +896,7 @@ def smooth_rows(
                         for b in range(k):
                             last[a, b] = kept[a, b]
                             kept[a, b] = cov[a, b]
-                    _spread_back(slices, kind, triangles, t, kept, cov)
+                    _spread_back(slices, kind, triangles, t, kept, cov, gains, line)
                     is_steady = which[row + 1] == t and _is_the_same(k, kept, last)
                 back = _run_back(
                     slices,
@@ -710,8 +912,9 @@ def smooth_rows(
             for q in range(begin, slices.first_node[kind + 1]):
                 place = slices.n_before[kind] + q - begin
                 if slices.child[q] >= 0:
-                    believed[slices.child[q], back + 1 : row + 1] = joint[back + 1 : row + 1, place]
-                    spread[slices.child[q], back + 1 : row + 1] = cov[place, place]
+                    for at in range(back + 1, row + 1):
+                        believed[slices.child[q], at] = joint[at, place]
+                        spread[slices.child[q], at] = cov[place, place]
                 if len(counts) > 0:
                     for at in range(back + 1, row + 1):
                         _add_moments(
