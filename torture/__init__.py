@@ -11,5 +11,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-for room in ("data", "files", "incomplete", "inference", "parameters", "statistics"):
+for room in ("data", "dynamic", "files", "incomplete", "inference", "parameters", "statistics"):
     sys.path.append(str(ROOT / "tests" / room))

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from torture import damaged, discrete, kept, learned, logistic, mixed, processes
+from torture import damaged, discrete, in_time, kept, learned, logistic, mixed, processes
 
-BRUTE_FORCE = [discrete.TOPIC, mixed.TOPIC, logistic.TOPIC, learned.TOPIC, kept.TOPIC]
+BRUTE_FORCE = [
+    discrete.TOPIC,
+    mixed.TOPIC,
+    logistic.TOPIC,
+    learned.TOPIC,
+    kept.TOPIC,
+    in_time.TOPIC,
+]
 TOPICS = [*BRUTE_FORCE, damaged.TOPIC, *processes.TOPICS]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import consilience as cs
+from consilience.dynamic.evidence_in_time import evidence_of
 from consilience.dynamic.lagged_names import at, lagged
+from consilience.dynamic.timeline import Families, Timeline
 
 STATES = {2: ("a", "b"), 3: ("a", "b", "c")}
 
@@ -68,6 +70,7 @@ def random_dynamic(  # noqa: C901 - a recipe, one line after the other
     deepest = names[0]
     if (deepest, order) not in parents[deepest]:
         parents[deepest] = [*parents[deepest][:1], (deepest, order)]
+    given = {name: v for name, v in given.items() if any((name, 0) in p for p in parents.values())}
     every = {**variables, **given}
     transition = []
     for name in names:
@@ -194,6 +197,22 @@ def worst_difference(net, panel):
                     worst = max(worst, _belief_apart(smooth, name, row, margins[at(name, t)]))
                     worst = max(worst, _belief_apart(filtered, name, row, so_far))
     return worst
+
+
+def counts_apart(net, panel):
+    """The largest difference of expected counts from their sums over the unrolled slices."""
+    timeline = Timeline(net, evidence_of(net, panel), memory_limit=2**30)
+    _, counts, _ = timeline.expect(Families.of(net))
+    found = timeline.layout.split(counts)
+    wanted = {key: np.zeros_like(one) for key, one in found.items()}
+    for s in range(panel.n_sequences):
+        unrolled = net.unroll(int(panel.lengths[s]))
+        expected = cs.expected_counts(unrolled, wide_row(unrolled, static_given(net, panel, s)))
+        for t in range(int(panel.lengths[s])):
+            for name in net.transition:
+                key = at(name, t) if at(name, t) in wanted else name
+                wanted[key] += expected[at(name, t)]
+    return max(float(np.abs(found[key] - one).max()) for key, one in wanted.items())
 
 
 def _belief_apart(beliefs, name, row, wanted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sequences_made_up import (
+    counts_apart,
     log_of_inputs,
     panel_of,
     random_dynamic,
@@ -48,19 +49,7 @@ def test_expected_counts_are_the_sum_over_slices(kind, order, shape):
     rng = np.random.default_rng(order)
     net = random_dynamic(rng, kind=kind, order=order, **shape)
     panel = panel_of(rng, net, [order + 3, order, 1])
-    timeline = Timeline(net, evidence_of(net, panel), memory_limit=2**30)
-    _, counts, _ = timeline.expect(Families.of(net))
-    found = timeline.layout.split(counts)
-    wanted = {key: np.zeros_like(one) for key, one in found.items()}
-    for s in range(panel.n_sequences):
-        unrolled = net.unroll(int(panel.lengths[s]))
-        expected = cs.expected_counts(unrolled, wide_row(unrolled, static_given(net, panel, s)))
-        for t in range(int(panel.lengths[s])):
-            for name in net.transition:
-                key = at(name, t) if at(name, t) in wanted else name
-                wanted[key] += expected[at(name, t)]
-    for key, one in found.items():
-        np.testing.assert_allclose(one, wanted[key], atol=1e-10)
+    assert counts_apart(net, panel) < 1e-10
 
 
 @pytest.mark.parametrize("order", [1, 2])

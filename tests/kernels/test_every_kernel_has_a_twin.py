@@ -97,7 +97,7 @@ TWINS = {
 }
 WITHOUT = {
     "interface": "pass_forward pass_back best_path",
-    "kalman": "filter_rows smooth_rows",
+    "kalman": "filter_rows smooth_rows spread_rows",
     "ordering": "greedy_order",
     "propagation": "collect distribute margin residual_margins",
     "trees": "indicators",

@@ -93,9 +93,9 @@ class Triangles(NamedTuple):
     r"""The triangles of all histories, as many as are needed; the first is that of none.
 
     ``root`` (triangles, n (n + 1) / 2) has the lower half of the transposed triangle, column after
-    column in the order of ``order``, with the gains :math:`G^\\top` in place of :math:`S_{kd}` and
-    the covariance :math:`S_d^\\top S_d` in place of :math:`S_d`. ``pivot`` is the row of each column
-    or -1. ``ends`` has columns of values, of values and kept, and rows of values, of values and
+    column in the order of ``order``, with the gains :math:`G^\top` in place of :math:`S_{kd}` and
+    the covariance :math:`S_d^\top S_d` in place of :math:`S_d`. ``pivot`` is the row of each
+    column or -1. ``ends`` has columns of values, of values and kept, and rows of values, of values and
     kept. ``link`` has the first history that goes on from here, the next one that goes on from the
     one before, the pattern, and whether it leads to itself.
     """
@@ -270,8 +270,8 @@ def _covariance(
 
 @inner
 def _eliminate(n: int, triangles: Triangles, new: int, room: Room) -> bool:
-    r"""The factors :math:`L D L^\\top` of the covariance in the order of a triangle, values and kept
-    eliminated, :math:`D` in ``room.line``; False if a variance is nearly lost.
+    r"""The factors :math:`L D L^\top` of the covariance in the order of a triangle, values and
+    kept eliminated, :math:`D` in ``room.line``; False if a variance is nearly lost.
     """
     cov, lower, line, order = room.cov, room.lower, room.line, triangles.order
     end, is_clear = int(triangles.ends[new, 1]), True
