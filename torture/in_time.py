@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sequences_made_up import counts_apart, panel_of, random_dynamic, worst_difference
+from sequences_made_up import (
+    counts_apart,
+    family_beliefs,
+    panel_of,
+    random_dynamic,
+    worst_difference,
+)
 
 import consilience as cs
 from torture.harness import Topic
 
 TOLERANCE = {"discrete": 1e-10, "linear": 1e-8, "emissions": 1e-10}
 """Of all answers, by what the nodes are; of linear ones relative to their size."""
-
-STEP = 2.0**-36
-"""Of the static counts, which are whole numbers of such steps: what a slice may be off."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ def counts(case: TimeCase) -> int:
     """The expected counts of a step of EM are the sums over the slices."""
     if case.kind != "discrete" or (case.net.source and case.panel.rows.source is None):
         return 0
-    apart, tolerance = counts_apart(case.net, case.panel), TOLERANCE[case.kind]
-    assert apart <= max(tolerance, STEP * len(case.panel)), f"{apart:.2g} apart"
+    apart = counts_apart(case.net, case.panel, family_beliefs)
+    assert apart <= TOLERANCE[case.kind], f"{apart:.2g} apart"
     return case.panel.n_sequences
 
 

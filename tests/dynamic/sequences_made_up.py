@@ -199,7 +199,29 @@ def worst_difference(net, panel):
     return worst
 
 
-def counts_apart(net, panel):
+def static_counts(unrolled, given):
+    """Expected counts of every family of one row, in whole steps of 2**-36."""
+    return cs.expected_counts(unrolled, wide_row(unrolled, given))
+
+
+def family_beliefs(unrolled, given):
+    """The posterior of every family of one row, by a query each."""
+    found = {}
+    for node, local in unrolled.distributions.items():
+        names = [*local.parents, node]
+        free = [name for name in names if name not in given]
+        states = unrolled.variables
+        place = [states[n].states.index(given[n]) if n in given else slice(None) for n in names]
+        table = np.zeros(local.table.shape)
+        belief = unrolled.query(free, given=given) if free else None
+        order = [] if belief is None else [belief.names.index(name) for name in free]
+        spread = 1.0 if belief is None else belief.values.transpose(order)  # noqa: PD011
+        table[tuple(place)] = spread
+        found[node] = table
+    return found
+
+
+def counts_apart(net, panel, expected_of):
     """The largest difference of expected counts from their sums over the unrolled slices."""
     timeline = Timeline(net, evidence_of(net, panel), memory_limit=2**30)
     _, counts, _ = timeline.expect(Families.of(net))
@@ -207,7 +229,7 @@ def counts_apart(net, panel):
     wanted = {key: np.zeros_like(one) for key, one in found.items()}
     for s in range(panel.n_sequences):
         unrolled = net.unroll(int(panel.lengths[s]))
-        expected = cs.expected_counts(unrolled, wide_row(unrolled, static_given(net, panel, s)))
+        expected = expected_of(unrolled, static_given(net, panel, s))
         for t in range(int(panel.lengths[s])):
             for name in net.transition:
                 key = at(name, t) if at(name, t) in wanted else name

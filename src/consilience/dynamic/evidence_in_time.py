@@ -186,6 +186,7 @@ def _check_given(net: DynamicNetwork, panel: Panel, found: SequenceEvidence) -> 
                 f"{panel.place(int(missing[0]))}: the input {name!r} has no value. Inputs are "
                 "given at every step and never filled in.",
                 column=name,
+                **panel.culprits(int(missing[0])),
             )
     for node in net.conditional:
         place = split_slice(node)
@@ -200,4 +201,5 @@ def _check_given(net: DynamicNetwork, panel: Panel, found: SequenceEvidence) -> 
                 "for the first steps, whose values are given. Fit it with "
                 "initial=cs.dynamic.Estimated() or cs.dynamic.Stationary().",
                 column=name,
+                **panel.culprits(int(missing[0])),
             )

@@ -29,9 +29,12 @@ from consilience.graph.names import Arc
 from consilience.incomplete.structural_em import StructuralEM
 from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.gather import engine_of
+from consilience.statistics.request import Engine
 from consilience.structure.family_scores import family_scores
 from consilience.structure.scores.likelihood import AIC, BIC, EBIC, LogLikelihood
 from consilience.structure.scores.score import Score, check_score
+from consilience.structure.searches.default_search import MOST_VARIABLES
+from consilience.structure.searches.hill_climb import HillClimb
 from consilience.structure.searches.task import Progress, Search, SearchResult
 from consilience.structure.source_ways import default_score
 
@@ -141,7 +144,8 @@ def search(
     instantaneous
         Whether arcs may stay inside the slice.
     score, search, gaps, seconds, seed, progress, memory_limit, logistic
-        As in :func:`consilience.search`. The score of the record is that of the transition: lagged
+        As in :func:`consilience.search`, but that many columns are searched by ``HillClimb()`` if
+        nothing else is chosen. The score of the record is that of the transition: lagged
         nodes and inputs count nothing.
     require, forbid
         Arcs such as ``("x(t-1)", "y")`` that the graph must have and must not have.
@@ -277,9 +281,23 @@ def _found(
     table = wide.select(names)
     forbidden = _forbidden(panel, order, instantaneous=instantaneous)
     found = search_table(
-        table, score=judge, search=search, forbid=forbidden, seed=seed, memory_limit=memory_limit
+        table,
+        score=judge,
+        search=_chosen(search, table, None),
+        forbid=forbidden,
+        seed=seed,
+        memory_limit=memory_limit,
     )
     return _pruned(found.dag)
+
+
+def _chosen(search: Search | None, table: Table, seconds: float | None) -> Search | None:
+    """The search of a lagged table. Its past is given, so restarts cost little: they are worth
+    their while, unless there are so few columns that the best graph of all may be found.
+    """
+    if search is None and seconds is None and len(table.variables) > MOST_VARIABLES:
+        return HillClimb()
+    return search
 
 
 def _refuse_no_panel(panel: object) -> None:
@@ -327,10 +345,11 @@ def _search(
                 arc=arc,
             )
     score = in_time(score, panel, table, order, memory_limit=memory_limit)
+    engine = engine_of(table)
     found = search_table(
-        table,
+        engine,
         score=score,
-        search=search,
+        search=_chosen(search, table, seconds),
         gaps=gaps,
         require=require,
         forbid=sorted(forbidden),  # type: ignore[arg-type]
@@ -340,7 +359,14 @@ def _search(
         memory_limit=memory_limit,
         logistic=logistic,
     )
-    return _of_transition(found, table, score, panel.inputs, memory_limit=memory_limit)
+    return _of_transition(
+        found,
+        engine,
+        score,
+        panel.inputs,
+        has_gaps=_has_gaps(table),
+        memory_limit=memory_limit,
+    )
 
 
 def _forbidden(panel: Panel, order: int, *, instantaneous: bool) -> set[tuple[str, str]]:
@@ -388,19 +414,19 @@ def _transition_score(
 
 def _of_transition(
     found: SearchResult,
-    table: Table,
+    engine: Engine,
     score: Score | None,
     inputs: Sequence[str],
     *,
+    has_gaps: bool,
     memory_limit: float,
 ) -> SearchResult:
     """The record with lagged nodes and inputs taken out of graph and score."""
     dag = _pruned(found.dag)
-    engine = engine_of(table)
     judge = default_score(engine) if score is None else score
     roots = [node for node in found.dag.nodes if split_lag(node)[1] or node in inputs]
     by_roots = 0.0
-    if roots and not _has_gaps(table):
+    if roots and not has_gaps:
         scored = family_scores(engine, DAG(nodes=roots), judge, memory_limit=memory_limit)
         by_roots = float(sum(scored.values()))
     kept = [node for node in found.n_rows if not split_lag(node)[1]]

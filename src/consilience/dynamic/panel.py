@@ -96,8 +96,12 @@ class Panel:
 
     def place(self, row: int) -> str:
         """Sequence and time of a row in words."""
+        return ", ".join(f"{what} {name!r}" for what, name in self.culprits(row).items())
+
+    def culprits(self, row: int) -> dict[str, str]:
+        """Sequence and time of a row, as an error names them."""
         sequence = self.sequences[int(np.searchsorted(self.first, row, side="right")) - 1]
-        return f"sequence {sequence!r}, time {self.clock.shown(float(self.ticks[row]))!r}"
+        return {"sequence": sequence, "time": self.clock.shown(float(self.ticks[row]))}
 
     def lagged(self, order: int) -> Table:
         """A row for each step that has so many steps before it, with their values as columns.
@@ -155,8 +159,8 @@ class Panel:
             steps = f"{lengths.min()}"
         sources = f", {len(self.rows.sources)} sources" if self.rows.sources else ""
         return (
-            f"Panel({self.n_sequences:,} sequences of {steps} steps, "
-            f"{len(self.rows.variables)} variables{sources})"
+            f"Panel({self.n_sequences:,} sequence{'s' * (self.n_sequences != 1)} of {steps} steps, "
+            f"{len(self.rows.variables)} variable{'s' * (len(self.rows.variables) != 1)}{sources})"
         )
 
 
@@ -170,9 +174,10 @@ def _check_inputs(panel: Panel) -> None:
         column = panel.rows.column(name)
         is_missing = np.isnan(column) if column.dtype == np.float64 else column < 0
         if is_missing.any():
-            where = panel.place(int(np.flatnonzero(is_missing)[0]))
+            row = int(np.flatnonzero(is_missing)[0])
             raise DataError(
-                f"{where}: the input {name!r} has no value. Inputs are given and never filled in: "
-                "give a value for every step, or read it as a variable.",
+                f"{panel.place(row)}: the input {name!r} has no value. Inputs are given and never "
+                "filled in: give a value for every step, or read it as a variable.",
                 column=name,
+                **panel.culprits(row),
             )

@@ -283,7 +283,7 @@ def _check_constant(order: _Order, rows: Table) -> None:
                 f"{what}s different names.",
                 sequence=order.names[order.codes[k]],
                 time=order.clock.shown(float(order.ticks[k])),
-                source=pair[1] if names else None,
+                **{what: pair[1]},
             )
 
 

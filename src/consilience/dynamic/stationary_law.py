@@ -132,6 +132,7 @@ def _gaussian(transition: dict[str, Distribution], net: DynamicNetwork) -> list[
             "(a unit root, or growth). Use initial=cs.dynamic.Conditional(), "
             "cs.dynamic.Estimated(), or cs.dynamic.Diffuse() for hidden nodes.",
             eigenvalue=radius,
+            variables=tuple(matrices.names),
         )
     moves = companion(matrices)
     n, order = len(matrices.names), net.order

@@ -61,4 +61,7 @@ def _cycle_error(cycle: tuple[str, ...]) -> GraphError:
     shown = list(map(repr, cycle))
     if len(shown) > SHOWN:
         shown[SHOWN - 1 : -1] = [f"({len(cycle) - SHOWN} more)"]
-    return GraphError(f"the arcs close a cycle: {' -> '.join(shown)}.", cycle=cycle)
+    return GraphError(
+        f"the arcs close a cycle: {' -> '.join(shown)}. Turn around or leave out one of them.",
+        cycle=cycle,
+    )

@@ -95,9 +95,9 @@ class Triangles(NamedTuple):
     ``root`` (triangles, n (n + 1) / 2) has the lower half of the transposed triangle, column after
     column in the order of ``order``, with the gains :math:`G^\top` in place of :math:`S_{kd}` and
     the covariance :math:`S_d^\top S_d` in place of :math:`S_d`. ``pivot`` is the row of each
-    column or -1. ``ends`` has columns of values, of values and kept, and rows of values, of values and
-    kept. ``link`` has the first history that goes on from here, the next one that goes on from the
-    one before, the pattern, and whether it leads to itself.
+    column or -1. ``ends`` has columns of values, of values and kept, and rows of values, of values
+    and kept. ``link`` has the first history that goes on from here, the next one that goes on from
+    the one before, the pattern, and whether it leads to itself.
     """
 
     root: Floats

@@ -25,7 +25,7 @@ from consilience.structure.searches.exact import Exact
 from consilience.structure.searches.sweep import Sweep
 from consilience.structure.searches.task import Search, Task
 
-__all__ = ["default_search"]
+__all__ = ["MOST_VARIABLES", "default_search"]
 
 MOST_VARIABLES = 14
 
