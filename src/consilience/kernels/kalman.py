@@ -238,11 +238,11 @@ def _covariance(
     Loops run over products and not over columns: they are too short to be worth a vector.
     """
     begin, n, cov, w = slices.first_node[kind], slices.n_before[kind], room.cov, room.w
-    column, line = slices.column, room.line
+    column, line, slopes, places = slices.column, room.line, room.share, room.seen
     for a in range(n):
         for b in range(a + 1):
             total = 0.0
-            for i in range(n_rows):
+            for i in range(min(n_rows, b + 1)):
                 total += w[a, i] * w[b, i]
             cov[a, b] = total
             cov[b, a] = total
@@ -250,18 +250,19 @@ def _covariance(
         now, first = n + o, slices.first_column[begin + o]
         p = slices.first_column[begin + o + 1] - first
         at = slices.number[begin + o] + rows.group[row, o] * (p + 1)
+        m = 0
+        for c in range(p - 1):
+            if column[first + c] >= 0:
+                slopes[m], places[m] = numbers[at + 1 + c], column[first + c]
+                m += 1
         for b in range(now):
             total = 0.0
-            for c in range(p - 1):
-                place = column[first + c]
-                if place >= 0:
-                    total += numbers[at + 1 + c] * cov[np.uint64(place), b]
+            for i in range(m):
+                total += slopes[i] * cov[np.uint64(places[i]), b]
             line[b] = total
         total = numbers[at + p] * numbers[at + p]
-        for c in range(p - 1):
-            place = column[first + c]
-            if place >= 0:
-                total += numbers[at + 1 + c] * line[np.uint64(place)]
+        for i in range(m):
+            total += slopes[i] * line[np.uint64(places[i])]
         cov[now, now] = total
         for b in range(now):
             cov[now, b] = line[b]
