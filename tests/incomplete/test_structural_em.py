@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from gap_tables import with_holes
 from hypothesis import given, settings, strategies as st
@@ -488,3 +489,15 @@ def test_with_three_tenths_missing_there_is_at_most_one_error_in_the_median(data
         for seed in range(7)
     ]
     assert np.median(errors) <= 1
+
+
+def test_a_column_that_is_constant_in_one_source_is_no_hindrance():
+    rng = np.random.default_rng(4)
+    source = np.repeat(["a", "b", "c"], 60)
+    ill = rng.random(180) < 0.4
+    dose = np.where(source == "c", 0.0, rng.normal(2.0, 1.0, 180))  # never measured in c
+    age = rng.normal(50.0, 9.0, 180) + 12.0 * ill
+    age[7] = np.nan
+    frame = {"source": source, "ill": np.where(ill, "yes", "no"), "dose": dose, "age": age}
+    learned = cs.learn(cs.read(pd.DataFrame(frame), source="source"))
+    assert ("ill", "age") in learned.arcs or ("age", "ill") in learned.arcs

@@ -17,7 +17,7 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.data.table import Table
-from consilience.errors import DataError
+from consilience.errors import DataError, ModelError
 from consilience.graph.dag import DAG
 from consilience.incomplete.em import EM, Convergence, em
 from consilience.incomplete.variational import VariationalBayes, variational
@@ -137,7 +137,7 @@ class Fitter:
             return self._bounded(dag, start, self._climb)
         try:
             found = self._climbed(grown, self._climb, start=start)
-        except DataError:
+        except (DataError, ModelError):
             # A column that is constant in some joint state, or too few rows for a regression.
             found = self._climbed(grown, self._climb, gaussian=NormalInverseGamma())
         completed = self._completed(found.network)
