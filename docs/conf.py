@@ -55,11 +55,17 @@ def write_reference() -> None:
     verbs = [name for name in alone if name not in nouns]
     write_page("nouns", "Nouns", "What the library computes with; all are immutable.", nouns)
     write_page("verbs", "Verbs", "Functions: what can be done.", verbs)
+    written: dict[int, str] = {}
     for name, space in spaces.items():
         also = [f"`cs.{one}`" for one in space.__all__ if flat.get(one) is getattr(space, one)]
         more = f" Also flat: {', '.join(also)}." if also else ""
+        places = {one: id(getattr(space, one)) for one in space.__all__}
+        elsewhere = [f"`{written[at]}`" for at in places.values() if at in written]
+        more += f" Described elsewhere: {', '.join(elsewhere)}." if elsewhere else ""
         what = inspect.getdoc(space).splitlines()[0]
-        write_page(name, f"cs.{name}", what + more, (f"{name}.{one}" for one in space.__all__))
+        own = [one for one, at in places.items() if at not in written]
+        written |= {places[one]: f"cs.{name}.{one}" for one in own}
+        write_page(name, f"cs.{name}", what + more, (f"{name}.{one}" for one in own))
     pages = "\n".join(["nouns", "verbs", *spaces])
     text = f"# Reference\n\nEvery public name, once.\n\n```{{toctree}}\n{pages}\n```\n"
     (REFERENCE / "index.md").write_text(text, encoding="utf-8")

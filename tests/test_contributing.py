@@ -37,3 +37,13 @@ def test_every_room_stands_in_the_contract():
     package = ROOT / "src" / "consilience"
     rooms = {path.stem for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert rooms - {"__init__", "__pycache__"} - NAMESPACES <= {*rooms_of_the_contract()}
+
+
+def test_every_page_is_linked_from_the_first_ones():
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    trees = " ".join(re.findall(r"```\{toctree\}(.*?)```", index, re.DOTALL)).split()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert pages == {*re.findall(r"\]\(([a-z]+)\.md\)", index)}
+    assert pages <= {*trees}
+    assert pages == {*re.findall(r"\]\(docs/([a-z]+)\.md\)", readme)}
