@@ -28,6 +28,17 @@ def _squared(value):
     return value * value
 
 
+def test_what_a_kernel_of_another_module_calls_is_made_with_it():
+    below, above = {"kernel": kernel}, {}
+    exec("@kernel\ndef tail(): ...\n@kernel\ndef rise(): tail()", below)
+    above = {"kernel": kernel, "rise": below["rise"]}
+    exec("@kernel\ndef top(): rise()", above)
+    above["top"].signatures  # noqa: B018 - nothing is compiled, but all is handed to numba
+    assert {type(one[name]) for one, name in ((below, "tail"), (above, "rise"))} == {
+        type(above["top"])
+    }
+
+
 def _twice():
     from numba.core import types
     from numba.extending import intrinsic

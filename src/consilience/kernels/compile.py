@@ -52,7 +52,7 @@ class _Later:
     """A function that is handed to numba when it, or a kernel of its module, is first called.
 
     numba looks kernels that call each other up in their module, so all of a module are made at
-    once and put there in place of these.
+    once and put there in place of these; so are those of the modules that it calls kernels of.
     """
 
     def __init__(self, function: Callable[..., Any], make: Callable[[Any], Any]) -> None:
@@ -87,11 +87,17 @@ class _Later:
 
     def _compiled(self) -> Any:
         with _lock:
-            held = self.function.__globals__
-            for name, value in list(held.items()):
-                if isinstance(value, _Later):
-                    held[name] = value.made()
+            _make_all(self.function.__globals__)
             return self.made()
+
+
+def _make_all(held: dict[str, Any]) -> None:
+    """Put what numba makes in place of all that a module holds, and the modules it calls."""
+    for name, value in list(held.items()):
+        if isinstance(value, _Later):
+            held[name] = value.made()
+            if value.function.__globals__ is not held:
+                _make_all(value.function.__globals__)
 
 
 def _later(function: Function, make: Callable[[Any], Any]) -> Function:
