@@ -19,6 +19,8 @@ from consilience.kernels.averages import (
 from consilience.kernels.graph_walks import (
     draw_graph,
     layers_of,
+    redraw_parents,
+    reverse_arcs,
     turn_arcs,
     walk_layers,
     walk_orders,
@@ -259,6 +261,40 @@ def test_turn_arcs_turns_only_arcs_whose_other_parents_are_shared():
         total = turn_arcs(found, it.one, it.one_more, it.bits, numbers)
         assert (found == (turned if is_made else arcs)).all()
         assert total == pytest.approx(gain if is_made else 0.0)
+
+
+def graphs_of(it):
+    """All graphs that the weights allow, and their log weights."""
+    found = []
+    for sets in product(*(it.sets(x).items() for x in range(it.p))):
+        arcs = np.zeros((it.p, it.p), np.uint8)
+        for x, (parents, _) in enumerate(sets):
+            arcs[list(parents), x] = 1
+        if not np.linalg.matrix_power(arcs.astype(int), it.p).any():
+            found.append((arcs, sum(weight for _, weight in sets)))
+    return found
+
+
+def after_steps(step, it, width):
+    """Shares of arcs after three steps from graphs drawn by their weights, and before."""
+    graphs = graphs_of(it)
+    shares = np.exp([weight for _, weight in graphs])
+    shares /= shares.sum()
+    of = {arcs.tobytes(): weight for arcs, weight in graphs}
+    rng = np.random.default_rng(7)
+    ends = np.zeros((it.p, it.p))
+    for k in rng.choice(len(graphs), 20_000, p=shares):
+        arcs = graphs[k][0].copy()
+        gain = step(arcs, it.one, it.one_more, *it.tables, rng.random(3 * width))
+        assert of[arcs.tobytes()] - graphs[k][1] == pytest.approx(gain)
+        ends += arcs
+    return ends / 20_000, sum(s * arcs for s, (arcs, _) in zip(shares, graphs, strict=True))
+
+
+@pytest.mark.parametrize(("step", "width"), [(redraw_parents, 3), (reverse_arcs, 6)])
+def test_steps_from_graph_to_graph_keep_their_distribution(step, width):
+    found, wanted = after_steps(step, Walked(), width)
+    assert (abs(found - wanted) < 4.5 * np.sqrt(wanted * (1 - wanted) / 20_000) + 1e-9).all()
 
 
 def test_layers_of_a_graph_are_one_more_than_those_of_its_latest_parent():

@@ -52,7 +52,8 @@ TWINS = {
         ),
     },
     "graph_walks": {
-        "kernels/test_average_twins.py": "walk_orders walk_layers draw_graph turn_arcs layers_of",
+        "kernels/test_average_twins.py": "walk_orders walk_layers draw_graph turn_arcs layers_of "
+        "redraw_parents reverse_arcs",
     },
     "hierarchy": {
         "kernels/test_hierarchy_twins.py": "can_be_exact solve_all draw_tables",

@@ -18,7 +18,14 @@ from consilience._typing import Floats, Integers, Seed
 from consilience.averaging.belief_ways import Asked, Found, weighted
 from consilience.averaging.candidate_tables import Tables, choose_candidates, tables_of
 from consilience.averaging.graph_chains import GraphChains
-from consilience.kernels.graph_walks import draw_graph, layers_of, turn_arcs, walk_orders
+from consilience.kernels.graph_walks import (
+    draw_graph,
+    layers_of,
+    redraw_parents,
+    reverse_arcs,
+    turn_arcs,
+    walk_orders,
+)
 from consilience.structure.searches.interruption import beat
 from consilience.structure.searches.judge import mask_of
 from consilience.structure.searches.local import LocalScores
@@ -219,17 +226,26 @@ class _Runner:
     def _round(self, arcs: Bytes) -> float:
         """Make as many steps as there are variables, and draw a graph; its log score.
 
-        If each graph has one state, some of its arcs are turned round, and the walk goes on from
-        the state of the new graph.
+        If each graph has one state, the graph is changed as well, and the walk goes on from the
+        state of the new one.
         """
         tables, walk = self._tables, self._walk
         walk.steps(self._state, *tables.sum_tables, 1.0, self._numbers(1))
         log_score = self._draw(walk.layers(self._state), walk.needs_near, arcs)
         if walk.needs_near:
-            numbers = self._numbers(TURNS)
-            log_score += turn_arcs(arcs, tables.one, tables.one_more, tables.bits, numbers)
+            log_score += self._change(arcs)
             layers_of(arcs, self._state)
         return log_score
+
+    def _change(self, arcs: Bytes) -> float:
+        """Make steps from graph to graph; what the log score has gained."""
+        tables = self._tables
+        p = len(tables.candidates)
+        one = tables.one, tables.one_more
+        every = *one, *tables.sum_tables
+        gain = redraw_parents(arcs, *every, self._rng.random(3 * p))
+        gain += reverse_arcs(arcs, *every, self._rng.random(6 * p))
+        return gain + turn_arcs(arcs, *one, tables.bits, self._numbers(TURNS))
 
     def _numbers(self, rounds: int) -> Floats:
         return self._rng.random(2 * len(self._tables.candidates) * rounds)

@@ -21,7 +21,15 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["draw_graph", "layers_of", "turn_arcs", "walk_layers", "walk_orders"]
+__all__ = [
+    "draw_graph",
+    "layers_of",
+    "redraw_parents",
+    "reverse_arcs",
+    "turn_arcs",
+    "walk_layers",
+    "walk_orders",
+]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -162,47 +170,101 @@ def draw_graph(
     ``numbers`` (uniform in [0, 1)) for each variable.
     """
     p = len(layers)
-    blocks = np.empty(p + 1)
+    blocks, is_able, is_far = np.empty(p + 1), np.empty(p, np.uint8), np.empty(p, np.uint8)
+    tables = one, one_more, sums, sums_more, bits
     arcs[:] = 0
     total = 0.0
     for x in range(p):
-        mask, mask_far = 0, 0
         for y in range(p):
-            if layers[y] < layers[x]:
-                mask |= bits[x, y]
-                if layers[y] < layers[x] - 1:
-                    mask_far |= bits[x, y]
+            is_able[y] = layers[y] < layers[x]
+            is_far[y] = layers[y] < layers[x] - 1
         is_bound = needs_near and layers[x] > 0
-        blocks[p] = _less(sums[x, mask], sums[x, mask_far]) if is_bound else sums[x, mask]
-        for y in range(p):
-            blocks[y] = -np.inf
-            if layers[y] < layers[x]:
-                blocks[y] = sums_more[x, mask, y]
-                if is_bound and layers[y] < layers[x] - 1:
-                    blocks[y] = _less(blocks[y], sums_more[x, mask_far, y])
-        more = _drawn(blocks, p + 1, 1.0, numbers[2 * x])
-        free = is_bound and (more == p or layers[more] < layers[x] - 1)
-        left = numbers[2 * x + 1]
-        chosen, weight = -1, -np.inf
-        some = mask
-        while True:
-            if not (free and some & ~mask_far == 0):
-                value = one[x, some] if more == p else one_more[x, some, more]
-                if value > -np.inf:
-                    chosen, weight = some, value
-                    left -= np.exp(value - blocks[more])
-                    if left < 0.0:
-                        break
-            if some == 0:
-                break
-            some = (some - 1) & mask
-        total += weight
-        if more < p:
-            arcs[more, x] = 1
-        for y in range(p):
-            if bits[x, y] & chosen != 0:
-                arcs[y, x] = 1
+        two = numbers[2 * x : 2 * x + 2]
+        total += _draw_parents(x, is_able, is_far, is_bound, tables, two, blocks, arcs)
     return total
+
+
+@kernel
+def redraw_parents(
+    arcs: Bytes,
+    one: Floats,
+    one_more: Floats,
+    sums: Floats,
+    sums_more: Floats,
+    bits: Integers,
+    numbers: Floats,
+) -> float:
+    """Draw the parents of variables anew, and return what the log weight of the graph has gained.
+
+    Each step takes a variable and draws its parents among all that do not descend from it (a Gibbs
+    step); three of ``numbers`` (uniform in [0, 1)) for it.
+    """
+    p = len(arcs)
+    blocks, is_able, is_far = np.empty(p + 1), np.empty(p, np.uint8), np.zeros(p, np.uint8)
+    tables = one, one_more, sums, sums_more, bits
+    gain = 0.0
+    for step in range(len(numbers) // 3):
+        x = min(int(numbers[3 * step] * p), p - 1)
+        gain -= _weight(x, arcs, one, one_more, bits)
+        arcs[:, x] = 0
+        _mark_above(x, arcs, is_able)
+        two = numbers[3 * step + 1 : 3 * step + 3]
+        gain += _draw_parents(x, is_able, is_far, False, tables, two, blocks, arcs)
+    return gain
+
+
+@kernel
+def reverse_arcs(
+    arcs: Bytes,
+    one: Floats,
+    one_more: Floats,
+    sums: Floats,
+    sums_more: Floats,
+    bits: Integers,
+    numbers: Floats,
+) -> float:
+    r"""Turn arcs round with new parents for both ends; what the log weight of the graph has gained.
+
+    Each step takes one of the m arcs, y -> x, and all parents of both away. Parents of y are drawn
+    that include x, of total weight :math:`Z_{y \ni x}`, then any of x, of total weight
+    :math:`Z_x`, all among those that do not descend from them. With the same sums for the way back,
+    and m' arcs in the end, that is accepted with probability
+
+    .. math:: \min\Bigl(1, \frac{m}{m'} \frac{Z_{y \ni x} Z_x}{Z'_{x \ni y} Z'_y}\Bigr)
+
+    (Grzegorczyk and Husmeier 2008). Six of ``numbers`` (uniform in [0, 1)) for each step.
+    """
+    p = len(arcs)
+    blocks, is_able, is_far = np.empty(p + 1), np.empty(p, np.uint8), np.empty(p, np.uint8)
+    tables = one, one_more, sums, sums_more, bits
+    of_x, of_y = np.empty(p, np.uint8), np.empty(p, np.uint8)
+    gain = 0.0
+    for step in range(len(numbers) // 6):
+        mine = numbers[6 * step : 6 * step + 6]
+        y, x, n_arcs = _drawn_arc(arcs, mine[0])
+        if n_arcs == 0:
+            return gain
+        old = _weight(x, arcs, one, one_more, bits) + _weight(y, arcs, one, one_more, bits)
+        of_x[:], of_y[:] = arcs[:, x], arcs[:, y]
+        arcs[:, x], arcs[:, y] = 0, 0
+        log_ratio = -_sum_with(x, y, arcs, is_able, is_far, tables)
+        arcs[:, x] = of_x
+        _mark_above(y, arcs, is_able)
+        log_ratio -= _sum_within(y, is_able, sums, sums_more, bits)
+        arcs[:, x] = 0
+        log_ratio += _sum_with(y, x, arcs, is_able, is_far, tables)
+        new = -np.inf
+        if log_ratio > -np.inf:
+            new = _draw_parents(y, is_able, is_far, True, tables, mine[1:3], blocks, arcs)
+            _mark_above(x, arcs, is_able)
+            log_ratio += _sum_within(x, is_able, sums, sums_more, bits)
+            new += _draw_parents(x, is_able, is_far, False, tables, mine[3:5], blocks, arcs)
+            log_ratio += np.log(n_arcs / arcs.sum())
+        if log_ratio >= 0.0 or mine[5] < np.exp(log_ratio):
+            gain += new - old
+        else:
+            arcs[:, x], arcs[:, y] = of_x, of_y
+    return gain
 
 
 @kernel
@@ -252,6 +314,115 @@ def layers_of(arcs: Bytes, layers: Integers) -> None:
                 if arcs[y, x] and layers[x] <= layers[y]:
                     layers[x] = layers[y] + 1
                     is_done = False
+
+
+@inner
+def _draw_parents(
+    x: int,
+    is_able: Bytes,
+    is_far: Bytes,
+    is_bound: bool,
+    tables: tuple[Floats, Floats, Floats, Floats, Integers],
+    numbers: Floats,
+    blocks: Floats,
+    arcs: Bytes,
+) -> float:
+    """Draw parents of x among those able, at least one not far if bound; their log weight."""
+    one, one_more, sums, sums_more, bits = tables
+    p = len(is_able)
+    mask, mask_far = 0, 0
+    for y in range(p):
+        if is_able[y]:
+            mask |= bits[x, y]
+            if is_far[y]:
+                mask_far |= bits[x, y]
+    blocks[p] = _less(sums[x, mask], sums[x, mask_far]) if is_bound else sums[x, mask]
+    for y in range(p):
+        blocks[y] = -np.inf
+        if is_able[y]:
+            blocks[y] = sums_more[x, mask, y]
+            if is_bound and is_far[y]:
+                blocks[y] = _less(blocks[y], sums_more[x, mask_far, y])
+    more = _drawn(blocks, p + 1, 1.0, numbers[0])
+    is_free = is_bound and (more == p or is_far[more])
+    left = numbers[1]
+    chosen, weight = -1, -np.inf
+    some = mask
+    while True:
+        if not (is_free and some & ~mask_far == 0):
+            value = one[x, some] if more == p else one_more[x, some, more]
+            if value > -np.inf:
+                chosen, weight = some, value
+                left -= np.exp(value - blocks[more])
+                if left < 0.0:
+                    break
+        if some == 0:
+            break
+        some = (some - 1) & mask
+    if more < p:
+        arcs[more, x] = 1
+    for y in range(p):
+        if bits[x, y] & chosen != 0:
+            arcs[y, x] = 1
+    return float(weight)
+
+
+@inner
+def _drawn_arc(arcs: Bytes, number: float) -> tuple[int, int, int]:
+    """One of the arcs, its start and its end, and how many there are; each is as likely."""
+    p = len(arcs)
+    n_arcs = 0
+    for y in range(p):
+        for x in range(p):
+            n_arcs += arcs[y, x]
+    left = min(int(number * n_arcs), n_arcs - 1)
+    for y in range(p):
+        for x in range(p):
+            if arcs[y, x]:
+                if left == 0:
+                    return y, x, n_arcs
+                left -= 1
+    return 0, 0, 0
+
+
+@inner
+def _mark_above(x: int, arcs: Bytes, is_able: Bytes) -> None:
+    """Mark all variables that may be parents of x, which has none: those not below it."""
+    p = len(arcs)
+    is_able[:] = 1
+    is_able[x] = 0
+    waiting = np.empty(p, np.int64)
+    waiting[0] = x
+    n = 1
+    while n > 0:
+        n -= 1
+        start = waiting[n]
+        for end in range(p):
+            if arcs[start, end] and is_able[end]:
+                is_able[end] = 0
+                waiting[n] = end
+                n += 1
+
+
+@inner
+def _sum_with(
+    x: int,
+    y: int,
+    arcs: Bytes,
+    is_able: Bytes,
+    is_far: Bytes,
+    tables: tuple[Floats, Floats, Floats, Floats, Integers],
+) -> float:
+    """The sum of the weights of x over all sets of parents with y that are not below x.
+
+    Both have no parents. Marks who may be a parent of x, and as far all of them but y.
+    """
+    _, _, sums, sums_more, bits = tables
+    _mark_above(x, arcs, is_able)
+    is_far[:] = is_able
+    is_far[y] = 0
+    every = _sum_within(x, is_able, sums, sums_more, bits)
+    return _less(every, _sum_within(x, is_far, sums, sums_more, bits))
 
 
 @inner
