@@ -7,7 +7,8 @@
 - ``calibration``: 200 networks of eight nodes. How often arcs are there that are believed in with a
   probability of 0 to 0.1, 0.1 to 0.2 and so on. First graphs and tables are drawn from the very
   prior that the beliefs assume, which makes exact beliefs calibrated; then from others.
-- ``multinets``: four sources of 1,000 rows, one with two arcs more or none, 20 seeds each.
+- ``multinets [FIRST]``: four sources of 1,000 rows, one with two arcs more or none, 20 seeds each,
+  from 0 on or as told.
 
     CONSILIENCE_DATA=folder python experiments/averaging.py predict asia
     python experiments/averaging.py calibration
@@ -122,7 +123,7 @@ def drawn_network(dag: cs.DAG, ess: float, rng: np.random.Generator) -> cs.Netwo
     return cs.Network.of(local)
 
 
-def multinets() -> None:
+def multinets(first: str = "0") -> None:
     """Evidence for graphs that differ, where one of four sources has two arcs more, and where not.
 
     The tables of a child with a parent more are turned round in one of its states; the other tables
@@ -131,7 +132,7 @@ def multinets() -> None:
     print("| seed | log Bayes factor | arcs found of 2 | arcs invented | alike: log Bayes factor |")
     print("|---|---|---|---|---|")
     began, found, invented, both = time.process_time(), 0, 0, 0
-    for seed in range(20):
+    for seed in range(int(first), int(first) + 20):
         rows, new = four_sources(seed, extra=True)
         result = cs.averaging.multinets(rows)
         seen = {(one.source, frozenset((one.start, one.end))) for one in result.differences()}

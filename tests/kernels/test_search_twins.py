@@ -68,9 +68,9 @@ def test_a_step_makes_the_first_of_the_best_legal_moves(seed):
     move, above = np.zeros(3, np.int64), paths(arcs).T.copy()
     graph = (arcs, parents, n_parents, above)
     state = (*graph, gains, gains.max(axis=1), blocked)
-    gain = climbing.best_move(*state, np.arange(N), now, least, aspiration, tie, move)
-    if move[0] != climbing.NONE:
-        climbing.make_move(*graph, np.empty((2, N), np.int64), *move.tolist())
+    limits = now, least, aspiration, tie
+    spare = np.empty((2, N), np.int64)
+    gain = climbing.make_best_move(*state, np.arange(N), *limits, move, spare)
     assert gain == pytest.approx(twin[0])
     assert move[0] == twin[1]
     if twin[1] != climbing.NONE:

@@ -15,7 +15,15 @@ import numpy.typing as npt
 from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 
-__all__ = ["ADD", "DELETE", "NONE", "REVERSE", "best_move", "make_move", "shake"]
+__all__ = [
+    "ADD",
+    "DELETE",
+    "NONE",
+    "REVERSE",
+    "make_best_move",
+    "make_move",
+    "shake",
+]
 
 VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
@@ -27,7 +35,7 @@ NONE, ADD, DELETE, REVERSE = -1, 0, 1, 2
 
 
 @kernel
-def best_move(
+def make_best_move(
     arcs: Bytes,
     parents: Integers,
     n_parents: Integers,
@@ -41,8 +49,9 @@ def best_move(
     aspiration: float,
     tie: float,
     move: Integers,
+    spare: Integers,
 ) -> float:
-    """Find the best legal move at the children whose gain is above ``least``; return its gain.
+    """Make the best legal move at the children whose gain is above ``least``; return its gain.
 
     ``move`` becomes (kind, from, to), with kind ``NONE`` if there is none; the children are in
     increasing order. ``largest[j]`` is the largest of ``gains[j]``. A pair of nodes that is blocked
@@ -51,43 +60,24 @@ def best_move(
     the first is taken: additions and deletions by child, then parent; then reversals in the same
     order.
     """
-    best = least
-    bonus = 2.0 * tie
-    slack = 0.0  # the first move found needs to exceed ``least`` only
-    move[0] = NONE
-    for j in children:
-        if largest[j] + bonus <= best + slack:
-            continue
-        for i in range(len(n_parents)):
-            gain = gains[j, i]
-            if gain + bonus <= best + slack:  # arcs lie far apart in memory: look at few of them
-                continue
-            if arcs[i, j]:
-                gain += bonus
-            if gain <= best + slack or i == j:
-                continue
-            if not arcs[i, j] and (above[i, j] or arcs[j, i]):
-                continue
-            if blocked_until[i, j] > now and gain <= aspiration:
-                continue
-            best = gain
-            slack = tie
-            move[0] = DELETE if arcs[i, j] else ADD
-            move[1] = i
-            move[2] = j
-    for j in children:
-        for k in range(n_parents[j]):
-            i = parents[j, k]
-            gain = gains[j, i] + gains[i, j]
-            if gain <= best + slack or (blocked_until[i, j] > now and gain <= aspiration):
-                continue
-            if not _has_detour(parents, n_parents, above, i, j):
-                best = gain
-                slack = tie
-                move[0] = REVERSE
-                move[1] = i
-                move[2] = j
-    return best if move[0] != NONE else 0.0
+    gain = _best_move(
+        arcs,
+        parents,
+        n_parents,
+        above,
+        gains,
+        largest,
+        blocked_until,
+        children,
+        now,
+        least,
+        aspiration,
+        tie,
+        move,
+    )
+    if move[0] != NONE:
+        make_move(arcs, parents, n_parents, above, spare, move[0], move[1], move[2])
+    return gain
 
 
 @kernel
@@ -160,6 +150,62 @@ def shake(
             kind = ADD
         make_move(arcs, parents, n_parents, above, spare, kind, i, j)
         changed[j] = 1
+
+
+@inner
+def _best_move(
+    arcs: Bytes,
+    parents: Integers,
+    n_parents: Integers,
+    above: Bytes,
+    gains: Floats,
+    largest: Floats,
+    blocked_until: Integers,
+    children: Integers,
+    now: int,
+    least: float,
+    aspiration: float,
+    tie: float,
+    move: Integers,
+) -> float:
+    """The gain of the best legal move, which ``move`` becomes; see :func:`make_best_move`."""
+    best = least
+    bonus = 2.0 * tie
+    slack = 0.0  # the first move found needs to exceed ``least`` only
+    move[0] = NONE
+    for j in children:
+        if largest[j] + bonus <= best + slack:
+            continue
+        for i in range(len(n_parents)):
+            gain = gains[j, i]
+            if gain + bonus <= best + slack:  # arcs lie far apart in memory: look at few of them
+                continue
+            if arcs[i, j]:
+                gain += bonus
+            if gain <= best + slack or i == j:
+                continue
+            if not arcs[i, j] and (above[i, j] or arcs[j, i]):
+                continue
+            if blocked_until[i, j] > now and gain <= aspiration:
+                continue
+            best = gain
+            slack = tie
+            move[0] = DELETE if arcs[i, j] else ADD
+            move[1] = i
+            move[2] = j
+    for j in children:
+        for k in range(n_parents[j]):
+            i = parents[j, k]
+            gain = gains[j, i] + gains[i, j]
+            if gain <= best + slack or (blocked_until[i, j] > now and gain <= aspiration):
+                continue
+            if not _has_detour(parents, n_parents, above, i, j):
+                best = gain
+                slack = tie
+                move[0] = REVERSE
+                move[1] = i
+                move[2] = j
+    return best if move[0] != NONE else 0.0
 
 
 @inner

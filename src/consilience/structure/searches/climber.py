@@ -14,7 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience._typing import Integers
-from consilience.kernels.climbing import ADD, DELETE, NONE, REVERSE, best_move, make_move, shake
+from consilience.kernels.climbing import (
+    ADD,
+    DELETE,
+    NONE,
+    REVERSE,
+    make_best_move,
+    make_move,
+    shake,
+)
 from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.judge import mask_of
 from consilience.structure.searches.local import LocalScores
@@ -144,10 +152,9 @@ class Climber:
             self._make(moves + [(DELETE, node, end) for end in ends.tolist()])
 
     def turn(self, i: int, j: int) -> bool:
-        """Turn the arc i -> j, and delete the last arcs of all other paths from i to j.
+        """Turn the arc i -> j, and take all other parents from both ends but the required ones.
 
-        Parents that i is better without, now that j is one, are taken from it. Returns whether the
-        arc may be turned; then :meth:`settle` ends it.
+        Returns whether the arc may be turned; then :meth:`settle` ends it.
         """
         families = self.turned(i, j)
         for child, mask in families.items():
@@ -158,26 +165,11 @@ class Climber:
 
     def turned(self, i: int, j: int) -> dict[int, int]:
         """The parents of both ends of an arc i -> j after its turn; none if it may not turn."""
-        parents = self._parents[j, : self._n_parents[j]]
-        last = [k for k in parents.tolist() if k == i or self._above[k, i]]
-        is_full = self._n_parents[i] >= self._most
-        if not self._allowed[j, i] or is_full or self._required[last, j].any():
+        kept, other = (np.flatnonzero(self._required[:, node]).tolist() for node in (j, i))
+        is_full = len(other) >= self._most
+        if not self._allowed[j, i] or is_full or i in kept or self._above[kept, i].any():
             return {}
-        kept = self._mask(j) & ~mask_of(last)
-        return {j: kept, i: self._trimmed(i, self._mask(i) | 1 << j, j)}
-
-    def _trimmed(self, child: int, mask: int, new: int) -> int:
-        """The parents of a node, but for the new one, that it is not better without.
-
-        What remains is small, so that few large tables of its neighbors have to be counted.
-        """
-        while True:
-            others = [k for k in bits(mask) if k != new and not self._required[k, child]]
-            values = self._scores.several(child, [mask, *(mask & ~(1 << k) for k in others)])
-            best = int(values[1:].argmax()) if others else 0
-            if not others or values[1 + best] < values[0] - self.tie:
-                return mask
-            mask &= ~(1 << others[best])
+        return {j: mask_of(kept), i: mask_of(other) | 1 << j}
 
     def settle(self) -> bool:
         """Find the gains anew after a walk or the like; without a score go back, return False."""
@@ -225,7 +217,7 @@ class Climber:
     def _make_move(self, now: int, least: float, aspiration: float | None = None) -> int:
         if aspiration is None:
             aspiration = self.best_score - float(self._local.sum()) + self.tie
-        best_move(
+        make_best_move(
             *self._graph(),
             self._gains,
             self._largest,
@@ -236,13 +228,14 @@ class Climber:
             aspiration,
             self.tie,
             self._move,
+            self._spare,
         )
         kind, start, end = self._move.tolist()
-        if kind != NONE:
-            make_move(*self._graph(), self._spare, kind, start, end)
-            self._refresh(end)
         if kind == REVERSE:
+            self._scores.prepare([(child, self._mask(child)) for child in (end, start)])
             self._refresh(start)
+        if kind != NONE:
+            self._refresh(end)
         return int(kind)
 
     def _refresh(self, child: int) -> None:

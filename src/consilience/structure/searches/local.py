@@ -113,15 +113,12 @@ class LocalScores:
         self._known.update(self._judges.several(new))
 
     def narrow(self, is_near: Bools) -> None:
-        """Look from now on only at candidates that are near and gained something somewhere so far.
+        """Look from now on only at candidates that are near.
 
         Others have minus infinity in :meth:`toggled` and are not counted, until :meth:`widen`.
         """
-        gained = np.zeros_like(self.allowed)  # by child
-        for (child, _), values in self._neighbors.items():
-            gained[child] |= values > values[child]
         self._narrow = set()
-        self._choose((gained | gained.T).T & self.allowed & is_near)
+        self._choose(self.allowed & is_near)
 
     def widen(self) -> None:
         """Look at all candidates again."""

@@ -5,17 +5,19 @@ make up for it, and each of them alone is right. Two ways lead out of nearly all
 
 - a node is taken out, with all its arcs, and the graph climbs again (Moore and Wong 2003 put it
   back by an exhaustive search);
-- an arc is turned, with it the last arc of every path that it would close is deleted, and the
-  graph climbs, first around the new arc, which must stay, then freely.
+- an arc is turned, all other parents are taken from both its ends (as in the walks of Grzegorczyk
+  and Husmeier 2008), and the graph climbs, first around the new arc, which must stay, then freely.
 
 Each node and each arc is tried in turn; what is better is kept. A node or an arc that was tried in
 vain is tried again only after something has changed at it or next to it. The sweeps end when there
-is nothing left to try. Parents that are not near a child in the graph, or gained nothing for it in
-the search before, are not looked at; at the end they are, once more. Most families that the sweeps
-meet were scored before, so they cost about as much as that search.
+is nothing left to try. Parents that are not near a child in the graph are not looked at; at the end
+they are, once more. Most families that the sweeps meet were scored before, so they cost about as
+much as that search.
 
 References
 ----------
+M. Grzegorczyk, D. Husmeier (2008). Improving the structure MCMC sampler for Bayesian networks by
+introducing a new edge reversal move. Machine Learning 71.
 A. Moore, W. Wong (2003). Optimal reinsertion: a new search operator for accelerated and more
 accurate Bayesian network structure learning. ICML 20.
 """
