@@ -187,6 +187,7 @@ def studies(draws: int) -> Iterator[tuple[str, IndependenceTest, list[Case]]]:
     ind = cs.independence
     tables = [Case(x, y, q, n) for x, y in SIZES for q in PARENT_STATES for n in ROWS]
     yield "G²", ind.GSquare(), tables
+    yield "G² corrected", ind.GSquare(corrected=True), tables
     yield "X²", ind.PearsonX2(), tables
     yield "permutation of X²", ind.Permutation(of=ind.PearsonX2(), draws=draws), tables
     yield "shrunk information", ind.ShrunkInformation(), tables
@@ -200,6 +201,7 @@ def studies(draws: int) -> Iterator[tuple[str, IndependenceTest, list[Case]]]:
     yield "likelihood ratio", ind.LikelihoodRatio(), mixed
     apart = [Case(x, y, q, n, N_SOURCES) for x, y in SIZES for q in (1, 2) for n in ROWS]
     yield "stratified G²", ind.Stratified(of=ind.GSquare()), apart
+    yield "stratified G² corrected", ind.Stratified(of=ind.GSquare(corrected=True)), apart
     yield "stratified X²", ind.Stratified(of=ind.PearsonX2()), apart
     yield "G², sources pooled", ind.GSquare(), apart
     yield "combined X² (Fisher)", ind.Combined(of=ind.PearsonX2()), apart[:12]

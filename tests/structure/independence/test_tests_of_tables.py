@@ -13,6 +13,7 @@ import consilience as cs
 from consilience.errors import DataError, InputError
 from consilience.statistics.engines.batches import Batches
 from consilience.structure.independence import asked_rows
+from consilience.structure.independence.contingency import corrected_g_squares, g_squares
 from consilience.structure.independence.false_discovery import bh_adjusted
 
 ind = cs.independence
@@ -247,3 +248,27 @@ def test_the_default_is_by_kind_and_source():
     assert isinstance(ind.test(both, "v", "x").test, ind.LikelihoodRatio)
     assert ind.test(apart, "x", "y").test == ind.Stratified(of=ind.PearsonX2(adjusted=True))
     assert ind.test(apart.pooled(), "x", "y").test == ind.PearsonX2(adjusted=True)
+
+
+def test_the_corrected_statistic_has_the_mean_of_its_degrees_of_freedom():
+    """Over all 2 x 2 tables with given margins, as often as shuffled rows make them."""
+    n, of_x, of_y = 40, 15, 20
+    a = np.arange(max(0, of_x + of_y - n), min(of_x, of_y) + 1)
+    tables = np.stack([a, of_x - a, of_y - a, n - of_x - of_y + a], axis=1).reshape(-1, 1, 2, 2)
+    share = stats.hypergeom.pmf(a, n, of_x, of_y)
+    plain, corrected = (
+        float(share @ one(tables.astype(float))) for one in (g_squares, corrected_g_squares)
+    )
+    q = 1 + (n / 15 + n / 25 - 1) * (n / 20 + n / 20 - 1) / (6 * n)
+    assert plain / corrected == pytest.approx(q)
+    assert plain > 1.04
+    assert corrected == pytest.approx(1.0, abs=0.003)
+
+
+def test_states_that_do_not_occur_change_no_correction():
+    rows = cs.read({"x": list("aaabbb") * 4, "y": list("aabbba") * 4})
+    wide = cs.read(rows.to_frame(), states={"x": ["a", "b", "never"], "y": ["a", "b"]})
+    by = ind.GSquare(adjusted=True, corrected=True)
+    one, two = (ind.test(some, "x", "y", by=by) for some in (rows, wide))
+    assert (one.statistic, one.df) == (two.statistic, two.df)
+    assert one.statistic < ind.test(rows, "x", "y", by=ind.GSquare()).statistic

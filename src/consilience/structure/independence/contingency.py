@@ -14,6 +14,15 @@ occur in it, :math:`\sum_k (r_k - 1)(c_k - 1)`. Where most cells expect fewer th
 chi-square distribution is not to be trusted: a permutation test is
 (:class:`~consilience.independence.Permutation`).
 
+The mean of :math:`G^2` is above its degrees of freedom by about 1 / (6 e) for each cell that
+expects e rows. *Corrected*, it is divided by (Williams 1976)
+
+.. math:: 1 + \frac{1}{6\, df} \sum_k \frac{1}{n_{\cdot\cdot k}}
+    \Bigl(\sum_i \frac{n_{\cdot\cdot k}}{n_{i \cdot k}} - 1\Bigr)
+    \Bigl(\sum_j \frac{n_{\cdot\cdot k}}{n_{\cdot jk}} - 1\Bigr) ,
+
+sums and df over states that occur; so it is chi-square down to five expected rows a cell.
+
 *Shrunk information* takes the shares :math:`\hat p = n / n_{\cdot\cdot k}` of each k towards
 independence, :math:`t = n_{i \cdot k} n_{\cdot jk} / n_{\cdot\cdot k}^2`, by the weight that makes
 the expected squared error least,
@@ -28,6 +37,8 @@ and information is convex, so it is never more than :math:`G^2`: the test reject
 References
 ----------
 A. Agresti (2013). Categorical Data Analysis, third edition. Wiley.
+D. A. Williams (1976). Improved likelihood ratio tests for complete contingency tables. Biometrika
+63.
 J. Hausser, K. Strimmer (2009). Entropy inference and the James-Stein estimator. JMLR 10.
 """
 
@@ -49,6 +60,7 @@ __all__ = [
     "PearsonX2",
     "ShrunkInformation",
     "chi_square_p",
+    "corrected_g_squares",
     "g_squares",
     "pearson_x2s",
     "shrunk_informations",
@@ -65,6 +77,9 @@ class GSquare:
         P-value up to which independence is rejected.
     adjusted
         Whether degrees of freedom count only states that occur.
+    corrected
+        Whether the statistic is divided by Williams' correction, which matters below some ten
+        expected rows a cell.
 
     Examples
     --------
@@ -76,6 +91,7 @@ class GSquare:
 
     alpha: float = 0.05
     adjusted: bool = False
+    corrected: bool = False
     adds_up: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -88,7 +104,8 @@ class GSquare:
     def parts(self, rows: AskedRows, asked: Statements, *, by_source: bool) -> Verdicts:
         """The answers of each source."""
         rows.check_kind(self, continuous=False)
-        return from_tables(rows, asked, g_squares, by_source=by_source, adjusted=self.adjusted)
+        statistics = corrected_g_squares if self.corrected else g_squares
+        return from_tables(rows, asked, statistics, by_source=by_source, adjusted=self.adjusted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +191,19 @@ def g_squares(counts: Floats) -> Floats:
     product = of_x * of_y
     ratio = np.divide(counts * n, product, out=np.ones_like(counts), where=product > 0)
     return np.maximum(2 * xlogy(counts, ratio).sum(axis=(-3, -2, -1)), 0.0)
+
+
+def corrected_g_squares(counts: Floats) -> Floats:
+    """G² over Williams' correction, of tables as for :func:`g_squares`."""
+    of_x, of_y, n = _margins(counts)
+    excess = [
+        np.divide(n, m, out=np.zeros_like(m), where=m > 0).sum(axis=(-2, -1)) - 1
+        for m in (of_x, of_y)
+    ]
+    rows = n[..., 0, 0]
+    parts = np.divide(excess[0] * excess[1], rows, out=np.zeros_like(rows), where=rows > 0)
+    scale = 6 * np.maximum(_df_seen(counts), 1)
+    return np.asarray(g_squares(counts) / (1 + parts.sum(axis=-1) / scale))
 
 
 def pearson_x2s(counts: Floats) -> Floats:
