@@ -262,6 +262,10 @@ class Climber:
         masks = [(child, self._mask(child)) for child in self._moved]
         return self.best_score, frozenset(one for one in masks if self.best[one[0]] != one[1])
 
+    def loss(self) -> float:
+        """By how much the best graph is better."""
+        return self.best_score - float(self._local.sum())
+
     def _is_best(self) -> bool:
         return float(self._local.sum()) > self.best_score + self.tie
 

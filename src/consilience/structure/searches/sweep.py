@@ -47,6 +47,9 @@ STEPS = 2
 TABU, TABU_SWEEPING = 10, 5
 """Moves at a loss, without finding anything, after which a climb ends; after an arc was turned."""
 
+FAR = 300.0
+"""An optimum that is so much worse than the best graph is left at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
@@ -194,7 +197,7 @@ class _Sweeps:
         else:
             climber.climb_around(*around)
             climber.climb(0)
-            if (met := climber.here()) not in self._met:
+            if climber.loss() < FAR and (met := climber.here()) not in self._met:
                 self._met.add(met)
                 climber.climb(TABU_SWEEPING)
         if climber.best_score > score + climber.tie:
