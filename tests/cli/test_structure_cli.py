@@ -397,7 +397,7 @@ def test_the_commands_of_the_page_on_comparison_run_as_written(tmp_path, monkeyp
 
 def test_a_search_by_tests_takes_its_level_and_its_test(rows: Path, towns: Path) -> None:
     said = passed("learn", str(rows), "--structure", "pc", "--alpha", "0.01", "--test", "g2")
-    assert "by GSquare(alpha=0.01, adjusted=False)" in " ".join(said.split())
+    assert "by GSquare(alpha=0.01, adjusted=False, corrected=False)" in " ".join(said.split())
     assert arcs(said) == {("rain", "wet"), ("hose", "wet")}
     apart = passed("learn", str(towns), "--source", "town", "--structure", "iamb", "--test", "x2")
     assert "Stratified(of=PearsonX2(alpha=0.05" in " ".join(apart.split())

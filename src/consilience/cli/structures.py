@@ -104,8 +104,10 @@ SEARCHES: Final[Mapping[str, Fact]] = {
 TESTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "g2": ("GSquare", {}),
     "g2-adjusted": ("GSquare", {"adjusted": True}),
+    "g2-corrected": ("GSquare", {"adjusted": True, "corrected": True}),
     "x2": ("PearsonX2", {}),
     "x2-adjusted": ("PearsonX2", {"adjusted": True}),
+    "x2-corrected": ("PearsonX2", {"adjusted": True, "corrected": True}),
     "shrunk": ("ShrunkInformation", {}),
     "t": ("ExactT", {}),
     "z": ("FisherZ", {}),

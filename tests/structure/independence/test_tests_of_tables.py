@@ -13,7 +13,11 @@ import consilience as cs
 from consilience.errors import DataError, InputError
 from consilience.statistics.engines.batches import Batches
 from consilience.structure.independence import asked_rows
-from consilience.structure.independence.contingency import corrected_g_squares, g_squares
+from consilience.structure.independence.contingency import (
+    corrected_g_squares,
+    corrected_pearson_x2s,
+    g_squares,
+)
 from consilience.structure.independence.false_discovery import bh_adjusted
 
 ind = cs.independence
@@ -246,8 +250,9 @@ def test_the_default_is_by_kind_and_source():
     )
     assert isinstance(ind.test(both, "v", "w").test, ind.ExactT)
     assert isinstance(ind.test(both, "v", "x").test, ind.LikelihoodRatio)
-    assert ind.test(apart, "x", "y").test == ind.Stratified(of=ind.PearsonX2(adjusted=True))
-    assert ind.test(apart.pooled(), "x", "y").test == ind.PearsonX2(adjusted=True)
+    tables = ind.PearsonX2(adjusted=True, corrected=True)
+    assert ind.test(apart, "x", "y").test == ind.Stratified(of=tables)
+    assert ind.test(apart.pooled(), "x", "y").test == tables
 
 
 def test_the_corrected_statistic_has_the_mean_of_its_degrees_of_freedom():
@@ -263,6 +268,20 @@ def test_the_corrected_statistic_has_the_mean_of_its_degrees_of_freedom():
     assert plain / corrected == pytest.approx(q)
     assert plain > 1.04
     assert corrected == pytest.approx(1.0, abs=0.003)
+    assert share @ corrected_pearson_x2s(tables.astype(float)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_many_sources_of_few_rows_make_no_dependence():
+    rng = np.random.default_rng(0)
+    rows = cs.read(
+        {
+            f"s{k}": {"x": rng.choice(list("ab"), 5), "y": rng.choice(list("abc"), 5)}
+            for k in range(200)
+        }
+    )
+    plain = ind.test(rows, "x", "y", by=ind.Stratified(of=ind.PearsonX2(adjusted=True)))
+    assert plain.p_value < 0.01
+    assert ind.test(rows, "x", "y").p_value > 0.05
 
 
 def test_states_that_do_not_occur_change_no_correction():

@@ -21,7 +21,12 @@ expects e rows. *Corrected*, it is divided by (Williams 1976)
     \Bigl(\sum_i \frac{n_{\cdot\cdot k}}{n_{i \cdot k}} - 1\Bigr)
     \Bigl(\sum_j \frac{n_{\cdot\cdot k}}{n_{\cdot jk}} - 1\Bigr) ,
 
-sums and df over states that occur; so it is chi-square down to five expected rows a cell.
+sums and df over states that occur; so it is chi-square down to five expected rows a cell. The mean
+of :math:`X^2` in the joint state k, over all ways to shuffle its rows, is just n / (n - 1) times
+the degrees of freedom of the states that occur, :math:`n = n_{\cdot\cdot k}`. Corrected, each part
+is divided by that, so that the mean is right however few the rows (E. S. Pearson 1947). It matters
+where many joint states, or many sources, have few rows each: in 500 sources of 5 rows the plain
+test rejects nearly every true independence.
 
 *Shrunk information* takes the shares :math:`\hat p = n / n_{\cdot\cdot k}` of each k towards
 independence, :math:`t = n_{i \cdot k} n_{\cdot jk} / n_{\cdot\cdot k}^2`, by the weight that makes
@@ -37,6 +42,8 @@ and information is convex, so it is never more than :math:`G^2`: the test reject
 References
 ----------
 A. Agresti (2013). Categorical Data Analysis, third edition. Wiley.
+E. S. Pearson (1947). The choice of statistical tests illustrated on the interpretation of data
+classed in a 2 x 2 table. Biometrika 34.
 D. A. Williams (1976). Improved likelihood ratio tests for complete contingency tables. Biometrika
 63.
 J. Hausser, K. Strimmer (2009). Entropy inference and the James-Stein estimator. JMLR 10.
@@ -61,6 +68,7 @@ __all__ = [
     "ShrunkInformation",
     "chi_square_p",
     "corrected_g_squares",
+    "corrected_pearson_x2s",
     "g_squares",
     "pearson_x2s",
     "shrunk_informations",
@@ -118,10 +126,14 @@ class PearsonX2:
         P-value up to which independence is rejected.
     adjusted
         Whether degrees of freedom count only states that occur.
+    corrected
+        Whether the part of each joint state of the given variables is taken times (n - 1) / n, n
+        its rows, which goes with adjusted degrees of freedom.
     """
 
     alpha: float = 0.05
     adjusted: bool = False
+    corrected: bool = False
     adds_up: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -134,7 +146,8 @@ class PearsonX2:
     def parts(self, rows: AskedRows, asked: Statements, *, by_source: bool) -> Verdicts:
         """The answers of each source."""
         rows.check_kind(self, continuous=False)
-        return from_tables(rows, asked, pearson_x2s, by_source=by_source, adjusted=self.adjusted)
+        statistics = corrected_pearson_x2s if self.corrected else pearson_x2s
+        return from_tables(rows, asked, statistics, by_source=by_source, adjusted=self.adjusted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +221,14 @@ def corrected_g_squares(counts: Floats) -> Floats:
 
 def pearson_x2s(counts: Floats) -> Floats:
     """Pearson's X² of tables (..., given states, states of x, states of y)."""
-    of_x, of_y, n = _margins(counts)
-    expected = np.divide(of_x * of_y, n, out=np.zeros_like(counts), where=n > 0)
-    square = (counts - expected) ** 2
-    parts = np.divide(square, expected, out=np.zeros_like(counts), where=expected > 0)
-    return np.asarray(parts.sum(axis=(-3, -2, -1)))
+    return np.asarray(_x2_by_state(counts).sum(axis=-1))
+
+
+def corrected_pearson_x2s(counts: Floats) -> Floats:
+    """X², the part of each given state times its rows less one over its rows."""
+    n = counts.sum(axis=(-2, -1))
+    share = np.divide(np.maximum(n - 1, 0.0), n, out=np.zeros_like(n), where=n > 0)
+    return np.asarray((share * _x2_by_state(counts)).sum(axis=-1))
 
 
 def shrunk_informations(counts: Floats) -> Floats:
@@ -234,6 +250,15 @@ def chi_square_p(statistic: Floats, df: Floats) -> Floats:
     is_told = df > 0
     p = chdtrc(np.where(is_told, df, 1.0), np.where(is_told, statistic, 0.0))
     return np.asarray(np.where(is_told, p, 1.0))
+
+
+def _x2_by_state(counts: Floats) -> Floats:
+    """Pearson's X² of each given state."""
+    of_x, of_y, n = _margins(counts)
+    expected = np.divide(of_x * of_y, n, out=np.zeros_like(counts), where=n > 0)
+    square = (counts - expected) ** 2
+    parts = np.divide(square, expected, out=np.zeros_like(counts), where=expected > 0)
+    return np.asarray(parts.sum(axis=(-2, -1)))
 
 
 def _margins(counts: Floats) -> tuple[Floats, Floats, Floats]:

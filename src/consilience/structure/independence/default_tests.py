@@ -1,10 +1,10 @@
 """Which test is made if none is chosen.
 
-Discrete variables have Pearson's X² with adjusted degrees of freedom (its p-values are nearer to
-the truth than those of G² where cells have few rows), continuous ones the exact t test of partial
-correlations, and where both kinds are among the variables likelihood ratios serve. Rows of several
-sources are compared within each source, so that margins or means that differ between sources make
-no dependence.
+Discrete variables have Pearson's X², corrected and with adjusted degrees of freedom (its p-values
+are nearer to the truth than those of G² where cells have few rows), continuous ones the exact t
+test of partial correlations, and where both kinds are among the variables likelihood ratios serve.
+Rows of several sources are compared within each source, so that margins or means that differ
+between sources make no dependence.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def default_test(
     if kinds == {True}:
         each = ExactT(alpha)
     else:
-        each = LikelihoodRatio(alpha) if True in kinds else PearsonX2(alpha, adjusted=True)
+        tables = PearsonX2(alpha, adjusted=True, corrected=True)
+        each = LikelihoodRatio(alpha) if True in kinds else tables
     return Stratified(of=each) if has_several_sources(engine) else each
 
 
