@@ -165,11 +165,15 @@ class Climber:
 
     def turned(self, i: int, j: int) -> dict[int, int]:
         """The parents of both ends of an arc i -> j after its turn; none if it may not turn."""
-        kept, other = (np.flatnonzero(self._required[:, node]).tolist() for node in (j, i))
+        kept, other = self._required_parents(j), self._required_parents(i)
         is_full = len(other) >= self._most
-        if not self._allowed[j, i] or is_full or i in kept or self._above[kept, i].any():
+        if not self._allowed[j, i] or is_full or i in kept or any(self._above[k, i] for k in kept):
             return {}
         return {j: mask_of(kept), i: mask_of(other) | 1 << j}
+
+    def _required_parents(self, child: int) -> list[int]:
+        found: list[int] = []
+        return np.flatnonzero(self._required[:, child]).tolist() if self._has_required else found
 
     def settle(self) -> bool:
         """Find the gains anew after a walk or the like; without a score go back, return False."""
@@ -216,7 +220,7 @@ class Climber:
 
     def _make_move(self, now: int, least: float, aspiration: float | None = None) -> int:
         if aspiration is None:
-            aspiration = self.best_score - float(self._local.sum()) + self.tie
+            aspiration = self.loss() + self.tie
         make_best_move(
             *self._graph(),
             self._gains,
@@ -249,7 +253,7 @@ class Climber:
         if self._has_required:
             gains[np.flatnonzero(self._required[:, child])] = -np.inf
         self._local[child] = values[child]
-        self._largest[child] = gains.max()
+        self._largest[child] = np.maximum.reduce(gains)
 
     def _mask(self, child: int) -> int:
         mask = 0
@@ -264,14 +268,17 @@ class Climber:
 
     def loss(self) -> float:
         """By how much the best graph is better."""
-        return self.best_score - float(self._local.sum())
+        return self.best_score - self._score()
+
+    def _score(self) -> float:
+        return float(np.add.reduce(self._local))  # by far the quickest sum of few numbers
 
     def _is_best(self) -> bool:
-        return float(self._local.sum()) > self.best_score + self.tie
+        return self._score() > self.best_score + self.tie
 
     def _keep_if_better(self) -> None:
         if self._is_best() or not self._kept:
-            self.best_score = float(self._local.sum())
+            self.best_score = self._score()
             if not self._kept:
                 self._kept = tuple(array.copy() for array in self._state())
             for child in self._moved:

@@ -71,7 +71,8 @@ class LocalScores:
         The array belongs to the cache: do not write to it.
         """
         key = (child, parents)
-        self._assemble(key)
+        if key not in self._neighbors:
+            self._assemble(key)
         if key not in self._neighbors:
             judge = self._judges.of[child]
             self._keep(key, judge.neighbors(child, parents, self._addable(child, parents)))

@@ -162,9 +162,10 @@ class _Sweeps:
         """Turn each arc that was not tried; return how many."""
         n_tried = 0
         self._climber.restore()
-        new = [arc for arc in self._all_arcs() if arc not in self._arcs and self._climber.arcs[arc]]
+        arcs = self._all_arcs()
+        new = [arc for arc in arcs if arc not in self._arcs and self._climber.arcs[arc]]
         self._scores.prepare(key for arc in new for key in self._climber.turned(*arc).items())
-        for i, j in self._all_arcs():
+        for i, j in arcs:
             if (i, j) in self._arcs or not may_go_on() or self._task.clock.is_over():
                 continue
             self._arcs.add((i, j))
