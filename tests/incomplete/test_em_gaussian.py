@@ -301,7 +301,7 @@ def test_a_far_away_origin_changes_nothing_but_the_intercepts():
 
 def test_a_hidden_state_that_explains_equal_values_is_refused_by_name():
     rng = np.random.default_rng(7)
-    x = np.concatenate([np.full(6, 0.125), rng.normal(5.0, 1.0, 30)])
+    x = np.concatenate([np.full(12, 0.125), rng.normal(5.0, 1.0, 30)])
     start = cs.Network.of(
         [
             cs.Categorical(COIN, (), [0.5, 0.5]),
@@ -399,7 +399,7 @@ def test_the_objective_is_the_likelihood_and_what_the_tied_states_lack():
 
 def test_hidden_states_of_few_values_are_tied_and_not_refused():
     rng = np.random.default_rng(7)
-    x = np.concatenate([np.full(6, 0.125), rng.normal(5.0, 1.0, 30)])
+    x = np.concatenate([np.full(12, 0.125), rng.normal(5.0, 1.0, 30)])
     story = cs.em(cs.DAG([("coin", "x")]), cs.read({"x": x}), cs.MLE(), hidden={"coin": 2})
     assert (np.diff(story.objective) >= -1e-9).all()
     assert (story.network["x"].sd > 0.1).all()

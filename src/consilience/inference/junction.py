@@ -117,7 +117,7 @@ class JunctionTree:
         shape.cost.check(memory_limit)
         index = {name: i for i, name in enumerate(n_states)}
         position = {name: i for i, name in enumerate(shape.order)}
-        arrays = _arrays(numbers, n_states, tables, shape, index)
+        arrays = _arrays(numbers, n_states, tables, shape)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
         n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
         is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
@@ -166,7 +166,7 @@ class JunctionTree:
     def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
-        potential = _potentials(self.n_states, self.tables, tables, self.shape, start)
+        potential = _potentials(self.tables, tables, self.shape, start, n_states=self.n_states)
         arrays = self.arrays._replace(
             potential=potential,
             least=_least_positive(potential, start),
@@ -394,13 +394,13 @@ def _arrays(
     n_states: Mapping[str, int],
     tables: Mapping[str, Scope],
     shape: TreeShape,
-    index: Mapping[str, int],
 ) -> TreeArrays:
+    index = {name: i for i, name in enumerate(n_states)}
     start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
     sizes = [math.prod(n_states[name] for name in names) for names in shape.held]
     potential_start = np.array([0, *accumulate(sizes)], np.int64)
-    potential = _potentials(n_states, tables, numbers, shape, potential_start)
+    potential = _potentials(tables, numbers, shape, potential_start, n_states=n_states)
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,
@@ -447,11 +447,12 @@ def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:
 
 
 def _potentials(
-    n_states: Mapping[str, int],
     scopes: Mapping[str, Scope],
     tables: Mapping[str, Floats],
     shape: TreeShape,
     start: Integers,
+    *,
+    n_states: Mapping[str, int],
 ) -> Floats:
     """Products of the tables that each clique holds, over their variables, one after the other."""
     flat = np.ones(start[-1])

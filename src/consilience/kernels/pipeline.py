@@ -55,7 +55,6 @@ class _Linked(CPUCodeLibrary):  # type: ignore[misc]
     def finalize(self) -> None:
         """Link in what it calls itself."""
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)  # noqa: SLF001 - its own kind
             code = library._get_module_for_linking()  # noqa: SLF001 - its own kind
             self._final_module.link_in(code, preserve=True)
         self._finalized = True

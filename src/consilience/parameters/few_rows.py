@@ -1,8 +1,9 @@
 r"""Joint states of the discrete parents with too few rows for a regression of their own.
 
 A joint state with at most p rows, p the number of coefficients, does not determine its regression
-and a variance. It is tied to the others: its rows are joined by p + 1 rows, the fewest that do,
-each like the average row of all joint states together. With the moments :math:`M_j` of its own rows
+and a variance; nor do fewer than ten rows without any residual, which are more often alike by
+chance than by a law. It is tied to the others: its rows are joined by p + 1 rows, the fewest that
+determine both, each like the average row of all joint states together. With the moments :math:`M_j` of its own rows
 and :math:`\bar M` of all :math:`N` rows, the regression is least squares on
 
 .. math:: M_j + \frac{p + 1}{N} \bar M .
@@ -55,9 +56,17 @@ JOINED = (
 )
 
 
+ENOUGH = 10
+"""So many rows without any residual are taken at their word."""
+
+
 def has_few_rows(moments: Moments) -> Bools:
     """Which groups have too few rows for a regression of their own and its variance."""
-    return np.asarray(moments.weight <= len(moments.names))
+    few, unsure = moments.weight <= len(moments.names), moments.weight < ENOUGH
+    if (few | ~unsure).all():
+        return np.asarray(few)
+    fits = least_squares(array.reshape(-1, *array.shape[2:]) for array in moments.arrays)
+    return np.asarray(few | unsure & (fits.residual.reshape(few.shape) == 0))
 
 
 def average_rows(moments: Moments, is_tied: Bools) -> Moments:

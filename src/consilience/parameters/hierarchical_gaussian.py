@@ -34,7 +34,7 @@ from consilience._typing import Floats, Integers
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.distributions.normal_inverse_gamma import TiedGaussianPosterior, unstandardized
 from consilience.errors import DataError
-from consilience.parameters.few_rows import notes_on_regressions
+from consilience.parameters.few_rows import has_few_rows, notes_on_regressions
 from consilience.parameters.regression import (
     least_squares,
     linear_gaussian,
@@ -146,7 +146,7 @@ def _problems(moments: Moments) -> tuple[Moments, Integers]:
     every = [
         np.concatenate(both, axis=1) for both in zip(moments.arrays, total.arrays, strict=True)
     ]
-    which = np.where(weight > p, np.arange(len(weight)), len(weight))
+    which = np.where(has_few_rows(moments.pooled())[0], len(weight), np.arange(len(weight)))
     return moments.over(every, moments.n_rows, source=moments.source, given=()), which
 
 

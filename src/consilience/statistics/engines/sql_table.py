@@ -81,8 +81,9 @@ def sql(
     Examples
     --------
     >>> import sqlite3
+    >>> from contextlib import closing
     >>> import consilience as cs
-    >>> with sqlite3.connect(":memory:") as connection:
+    >>> with closing(sqlite3.connect(":memory:")) as connection:
     ...     _ = connection.execute("CREATE TABLE visits (smoke TEXT, lung TEXT)")
     ...     rows = [("yes", "yes"), ("yes", "no"), ("no", "no")]
     ...     _ = connection.executemany("INSERT INTO visits VALUES (?, ?)", rows)
