@@ -3,8 +3,9 @@ r"""Joint states of the discrete parents with too few rows for a regression of t
 A joint state with at most p rows, p the number of coefficients, does not determine its regression
 and a variance; nor do fewer than ten rows without any residual, which are more often alike by
 chance than by a law. It is tied to the others: its rows are joined by p + 1 rows, the fewest that
-determine both, each like the average row of all joint states together. With the moments :math:`M_j` of its own rows
-and :math:`\bar M` of all :math:`N` rows, the regression is least squares on
+determine both, each like the average row of all joint states together. With the moments
+:math:`M_j` of its own rows and :math:`\bar M` of all :math:`N` rows, the regression is least
+squares on
 
 .. math:: M_j + \frac{p + 1}{N} \bar M .
 
