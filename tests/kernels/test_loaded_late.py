@@ -97,3 +97,20 @@ def test_a_question_about_a_small_network_loads_neither_numba_nor_scipy_nor_pyar
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
+
+
+def _module(name, text, **taken):
+    held = {"__name__": name, "kernel": kernel, "inner": inner, **taken}
+    exec(text, held)
+    return held
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_a_kernel_may_call_one_of_another_module_that_calls_its_own(is_small):
+    hidden = "@inner\ndef _hidden(x):\n    return {} * x\n\n"
+    there = hidden.format(2.0) + "@kernel\ndef shown(x):\n    return _hidden(x) + 1.0"
+    here = hidden.format(-1.0) + "@kernel\ndef called(x):\n    return shown(_hidden(x))"
+    shown = _module("there", there)["shown"]
+    called = _module("here", here, shown=shown)["called"]
+    assert at_hand(called, is_small=is_small)(3.0) == -5.0
+    assert shown(3.0) == 7.0

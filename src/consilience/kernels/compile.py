@@ -74,10 +74,15 @@ class _Later:
         with _lock:
             if self._made is None and self._plain is None:
                 held = dict(self.function.__globals__)
-                loops = {name: v.function for name, v in held.items() if isinstance(v, _Later)}
-                held |= {name: FunctionType(one.__code__, held) for name, one in loops.items()}
+                loops = {name: v for name, v in held.items() if isinstance(v, _Later)}
+                held |= {name: one.within(held) for name, one in loops.items()}
                 self._plain = _interpreted(held[self.function.__name__])
             return self._made or self._plain
+
+    def within(self, held: dict[str, Any]) -> Any:
+        """The loop in Python for a copy of a module's names: its own module's or a taker's."""
+        is_own = held["__name__"] == self.function.__module__
+        return FunctionType(self.function.__code__, held) if is_own else self.plain()
 
     def made(self) -> Any:
         """What numba makes of the function alone."""
