@@ -219,3 +219,11 @@ def test_states_may_have_any_name():
     y = cs.Variable("y", ("no", "yes"))
     net = cs.Network.of([cs.Categorical(y, (), [0.4, 0.6])])
     assert "y=yes" in cs.sensitivity(net, "y").title
+
+
+def test_a_network_of_numbers_alone():
+    x = np.array([0.0, 1.0, 2.0, 4.0])
+    table = cs.read({"x": x, "y": 2 * x + [0.1, -0.1, 0.0, 0.2]}, continuous=["x", "y"])
+    net = cs.fit(cs.DAG.parse("[x][y|x]"), table)
+    check(net, "y", {}, lambda one: one.query("y").mean)
+    check(net, "y", {"x": 1.0}, lambda one: one.query("y", {"x": 1.0}).mean)

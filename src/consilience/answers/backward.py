@@ -99,9 +99,9 @@ def _hand_back(
     """Give each factor of a product its part: the slope times the product of the others."""
     tables = [_aligned(nodes[i], scope) for i in inputs]
     one = np.ones((1,) * len(scope))
-    before = [one, *accumulate(tables[:-1], np.multiply)]
-    after = [one, *accumulate(tables[:0:-1], np.multiply)][::-1]
-    for i, left, right in zip(inputs, before, after, strict=True):
+    before = accumulate(tables[:-1], np.multiply, initial=one)
+    after = [*accumulate(tables[:0:-1], np.multiply, initial=one)][::-1]
+    for i, left, right in zip(inputs, before, after, strict=bool(inputs)):
         names = nodes[i].names
         shape = [nodes[i].values.shape[names.index(name)] if name in names else 1 for name in scope]
         others = tuple(a + 1 for a, name in enumerate(scope) if name not in names)
