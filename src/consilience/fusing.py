@@ -68,9 +68,10 @@ def fuse(
     it and it closes no cycle; then the parameters are estimated along the fused graph.
 
     Sources may have different variables: the fused graph is over all of them, and a source that
-    lacks a variable abstains from the votes on its arcs (:mod:`consilience.fusion.votes`). A source
-    whose rows have gaps learns its graph from its complete rows, which a note tells; its parameters
-    use all rows that are complete for a family.
+    lacks a variable abstains from the votes on its arcs (:mod:`consilience.fusion.votes`), and so
+    does one in which a continuous variable has the same value in all rows, with a note. A source
+    whose rows have gaps learns its graph as :func:`consilience.learn` does; its strengths of arcs,
+    which break ties, are those of its complete rows.
 
     Parameters
     ----------
@@ -318,7 +319,7 @@ def _rows_to_score(voters: Sequence[Voter], source: str) -> tuple[Table | None, 
     tables = {voter.name: voter.table for voter in voters if voter.table is not None}
     if len(tables) < len(voters):
         return None, "" if not tables else "not all sources have rows"
-    names = [set(table.variables) for table in tables.values()]
+    names = [set(voter.dag.nodes) for voter in voters]
     if any(each != names[0] for each in names):
         return None, "the sources have different variables, so graphs cannot be scored on all rows"
     return complete_rows(pooled_table(tables, source)), ""

@@ -233,3 +233,15 @@ def test_mixed_networks_are_asked_for_families_that_they_lack():
     np.testing.assert_allclose(
         fused.network["z"].coefficients[:, 1], 2 * nets["s"]["z"].coefficients[:, 1] / 3, rtol=1e-6
     )
+
+
+def test_a_source_in_which_a_number_does_not_vary_abstains_on_its_arcs():
+    x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    y = [0.1, 0.9, 2.1, 2.9, 4.2, 4.8]
+    still = {"x": x, "y": [7.0] * 6}
+    rows = {"rome": {"x": x, "y": y}, "oslo": {"x": x, "y": y}, "bonn": still}
+    fused = cs.fuse(cs.read(rows, continuous=["x", "y"]))
+    assert fused.votes.out_of(("x", "y")) == 2.0
+    assert len(fused.dag.arcs) == 1
+    assert sum("'bonn': 'y' did not vary" in note for note in fused.notes) == 1
+    assert np.isfinite(fused.network.query("y").mean)

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
+from consilience import _check
 from consilience._typing import Seed
 from consilience.data.table import Table
 from consilience.discovery import search as search_graph
 from consilience.errors import DataError
-from consilience.fusion.united_tables import complete_rows, gaps_text
+from consilience.fusion.united_tables import complete_rows, recoded
 from consilience.fusion.voters import Voter, arc_gains
 from consilience.graph.dag import DAG
 from consilience.graph.names import Arc
@@ -61,20 +64,9 @@ def voters_of(
 
 
 def _learned(name: str, table: Table, task: Task) -> tuple[Voter, list[str]]:
-    rows = complete_rows(table)
-    notes = []
-    if rows.n_rows < table.n_rows:
-        if not rows.n_rows:
-            raise DataError(
-                f"fuse: source {name!r} has no row without a gap (columns with gaps, and how many: "
-                f"{gaps_text(table)}). Leave these columns out, or fill the gaps first.",
-                source=name,
-            )
-        notes.append(
-            f"Source {name!r}: {table.n_rows - rows.n_rows} of {table.n_rows} rows have gaps and "
-            "were left out when its graph was learned."
-        )
-    has = set(table.variables)
+    rows, still = _varying(table)
+    whole = complete_rows(rows)
+    has = set(rows.variables)
     try:
         found = search_graph(
             rows,
@@ -87,8 +79,32 @@ def _learned(name: str, table: Table, task: Task) -> tuple[Voter, list[str]]:
         )
     except DataError as problem:
         raise DataError(f"fuse: source {name!r}: {problem}", source=name) from problem
-    gains = arc_gains(found.dag, rows, task.score)
+    can_tell = whole.n_rows > 0 and not _still(whole)
+    gains = arc_gains(found.dag, whole, task.score) if can_tell else {}
+    notes = []
+    if whole.n_rows < table.n_rows:
+        notes.append(
+            f"Source {name!r}: {table.n_rows - whole.n_rows} of {table.n_rows} rows have gaps."
+        )
+    if still:
+        notes.append(
+            f"Source {name!r}: {_check.listed(still)} did not vary in its rows, so that it did not "
+            "vote on arcs from and to it."
+        )
     return Voter(name, found.dag, table, gains=gains), [*notes, *found.notes]
+
+
+def _varying(rows: Table) -> tuple[Table, list[str]]:
+    """The rows without numbers that are all the same, which tell nothing of arcs; their names."""
+    still = _still(rows)
+    kept = {name: one for name, one in rows.variables.items() if name not in still}
+    return (recoded(rows, kept) if still else rows), still
+
+
+def _still(rows: Table) -> list[str]:
+    """Continuous columns that have one value only."""
+    numbers = [name for name, variable in rows.variables.items() if variable.is_continuous]
+    return [n for n in numbers if np.nanmin(rows.column(n)) == np.nanmax(rows.column(n))]
 
 
 def forbidden_arcs(voters: Sequence[Voter], task: Task) -> set[Arc]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from consilience import _check
 from consilience._typing import Bools, Column, Floats, Integers
 from consilience.data.align import aligned_codes
 from consilience.data.table import Table, code_type
@@ -16,7 +15,6 @@ from consilience.errors import DataError
 __all__ = [
     "by_source",
     "complete_rows",
-    "gaps_text",
     "pooled_table",
     "recoded",
     "united_variables",
@@ -117,13 +115,6 @@ def pooled_table(tables: Mapping[str, Table], source: str = "source") -> Table:
         codes.astype(code_type(len(parts))),
         _weights(parts),
     )
-
-
-def gaps_text(table: Table) -> str:
-    """Which columns have gaps and how many, the most first."""
-    gaps = {name: int(_is_missing(table, name).sum()) for name in table.variables}
-    worst = sorted((name for name in gaps if gaps[name]), key=lambda name: -gaps[name])
-    return _check.listed(f"{name} ({gaps[name]})" for name in worst)
 
 
 def _weights(parts: Sequence[Table]) -> Integers | Floats | None:

@@ -43,9 +43,9 @@ class Voter:
     name
         Name of the source.
     dag
-        Its graph, without a source node; its nodes are the variables that the source has.
+        Its graph, without a source node; its nodes are the variables that the source votes on.
     table
-        Its rows, if there are any: variables as in the graph, no source.
+        Its rows, if there are any: no source, variables as in the graph and those that do not vary.
     network
         The finished network, if that is what the source gave.
     gains
