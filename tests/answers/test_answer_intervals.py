@@ -99,3 +99,12 @@ def test_a_level_that_is_no_share_is_refused(level):
     net = cs.fit(cs.DAG(nodes=["x"]), cs.read({"x": ["a", "b"]}), cs.Dirichlet(per_cell=1))
     with pytest.raises(InputError, match="level"):
         cs.intervals(net, "x", level=level)
+
+
+def test_a_node_below_what_is_asked_and_given_needs_no_posterior():
+    rows = {"ill": ["yes", "no"] * 6, "fever": np.linspace(36.0, 41.0, 12)}
+    net = cs.fit(cs.DAG.parse("[ill][fever|ill]"), cs.read(rows, continuous=["fever"]))
+    alone = cs.fit(cs.DAG(nodes=["ill"]), cs.read({"ill": rows["ill"]}))
+    assert cs.intervals(net, "ill")["yes"] == cs.intervals(alone, "ill")["yes"]
+    with pytest.raises(ModelError, match="'fever' has no posterior"):
+        cs.intervals(net, "ill", {"fever": 38.0})

@@ -211,6 +211,7 @@ def _answers(
     by: Exact | None,
 ) -> list[Floats]:
     """What each drawn network answers, for each side; shape (draws, states)."""
+    net = _that_matters(net, asked, sides)
     is_plain = net.is_discrete and not any(evidence_of(net.variables, k).soft for k in sides)
     if is_plain:
         return _of_tables(net, asked, sides, n_draws, seed=seed, way=exact_of(by))
@@ -219,6 +220,16 @@ def _answers(
         for one in drawn_networks(net, n_draws, seed=seed)
     ]
     return [np.stack(answers) for answers in zip(*found, strict=True)]
+
+
+def _that_matters(net: Network, asked: Asked, sides: Sequence[Mapping[str, Any]]) -> Network:
+    """The network without what lies below all that is asked for or given, which sums to one."""
+    names = {*asked.names} if net.source is None else {*asked.names, net.source}
+    for known in sides:
+        evidence = evidence_of(net.variables, known)
+        names.update(evidence.names, *evidence.sets)
+    kept = names | net.dag.ancestors(names)
+    return Network({n: one for n, one in net.distributions.items() if n in kept}, net.source)
 
 
 def _of_tables(
