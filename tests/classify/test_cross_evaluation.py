@@ -13,7 +13,7 @@ from consilience.classify.evaluation import CalibrationCurve
 from consilience.classify.results import CrossEvaluation
 from consilience.classify.seen_sources import with_seen_sources
 from consilience.classify.trial import Trial
-from consilience.errors import InputError, UnknownNameError
+from consilience.errors import DataError, InputError, UnknownNameError
 
 TABLE = cs.read(patients(120), source="hospital", states={"ill": ["s0", "s1"]})
 NAIVE = {"naive Bayes": cs.naive_bayes}
@@ -433,3 +433,20 @@ def test_unknown_names_are_named():
         evaluated(positive="yes")
     with pytest.raises(UnknownNameError, match="unknown measure 'loss'"):
         evaluated().summary("loss")
+
+
+def test_a_contestant_that_refuses_the_rows_is_left_out_with_a_note():
+    rows = {"ill": ["yes", "no"] * 20, "fever": [36.5 + 0.1 * k for k in range(40)]}
+    rows["hospital"] = ["a"] * 30 + ["b"] * 10
+    rows["fever"][31:] = [None] * 9  # one value is too little for a regression of b's own
+    table = cs.read(rows, source="hospital", continuous=["fever"])
+    chosen = {"separate": cs.Separate(cs.Dirichlet()), "pooled": cs.Pooled(cs.Dirichlet())}
+    structures = {"naive Bayes": cs.naive_bayes}
+    found = cs.cross_evaluate(table, "ill", structures=structures, estimators=chosen)
+    assert ("naive Bayes", "pooled") in found.contestants
+    assert list(found.refused) == [("naive Bayes", "separate")]
+    assert "naive Bayes with separate is left out" in found.notes[0]
+    assert (found.stopped_by, len(found.finished)) == ("end", 5)
+    del chosen["pooled"]
+    with pytest.raises(DataError, match="source 'b'"):
+        cs.cross_evaluate(table, "ill", structures=structures, estimators=chosen)

@@ -26,7 +26,7 @@ from consilience.classify.trial import Contestant, Trial
 from consilience.data.discretize import Cuts, Discretizer, check_choices, discretize
 from consilience.data.door import Rows, as_table
 from consilience.data.table import Table
-from consilience.errors import InputError
+from consilience.errors import DataError, InputError
 from consilience.graph.dag import DAG
 from consilience.parameters.chain import HDC
 from consilience.parameters.dirichlet import Dirichlet
@@ -139,17 +139,19 @@ def cross_evaluate(
     found = chosen.split(table, target, seed)
     work = _Work(table, choices, CellFile(None if resume is None else Path(resume)))
     cells, n_resumed = work.run(found, progress)
+    n_contestants = choices.n_contestants - len(work.refused)
     return CrossEvaluation(
         target=target,
         positive=_positive(table, target, positive),
         splits=str(chosen),
         by_size=chosen.by_size,
         cells=tuple(cells),
-        n_cells=len(found) * choices.n_contestants,
+        n_cells=len(found) * n_contestants,
         n_resumed=n_resumed,
         overlap=chosen.overlap,
         n_bins=n_bins,
         has_gaps=any(share > 0 for shares in table.missing.values() for share in shares.values()),
+        refused={pair: problem.message for pair, problem in work.refused.items()},
     )
 
 
@@ -179,13 +181,14 @@ class _Choices:
 
 
 class _Work:
-    """All cells of a table, computed or found."""
+    """All cells of a table, computed or found; and contestants that some rows are too few for."""
 
     def __init__(self, table: Table, choices: _Choices, file: CellFile) -> None:
         self._table = table
         self._choices = choices
         self._file = file
         self._key_parts = _key_parts(table, choices) if file.is_kept else None
+        self.refused: dict[tuple[str, str], DataError] = {}
 
     def run(self, splits: list[Split], progress: Progress | None) -> tuple[list[Cell], int]:
         """The cells in order, as far as it came, and how many of them the file had."""
@@ -201,7 +204,10 @@ class _Work:
         except KeyboardInterrupt:
             if not cells:
                 raise
-        return cells, n_resumed
+        kept = [cell for cell in cells if (cell.structure, cell.estimator) not in self.refused]
+        if self.refused and not any(cell.structure for cell in kept):
+            raise next(iter(self.refused.values()))
+        return kept, n_resumed
 
     def _of_split(self, split: Split) -> Iterator[tuple[Cell, bool]]:
         """The cells of all contestants; rows and graphs are made when first needed."""
@@ -209,6 +215,8 @@ class _Work:
         dags: dict[str, DAG] = {}
         rows = [split.name, arrays_digest(split.train, split.test)]
         for structure, estimator in self._choices.contestants():
+            if (structure, estimator) in self.refused:
+                continue
             key = self._key(structure, estimator, rows)
             known = None if key is None else self._file.find(key)
             if known is not None:
@@ -218,7 +226,12 @@ class _Work:
             if structure and structure not in dags:
                 chosen = self._choices.structures[structure]
                 dags[structure] = dag_of(chosen, trial.train, trial.target)
-            cell = self._computed(trial, dags.get(structure), (structure, estimator, split.name))
+            names = (structure, estimator, split.name)
+            try:
+                cell = self._computed(trial, dags.get(structure), names)
+            except DataError as problem:  # too few rows of a source, or numbers that do not vary
+                self.refused[structure, estimator] = problem
+                continue
             if key is not None:
                 self._file.add(key, cell)
             yield cell, True

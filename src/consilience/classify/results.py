@@ -27,14 +27,14 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from consilience import _check, _write
+from consilience import _check, _freeze, _write
 from consilience._typing import Floats
 from consilience.classify.cells import Cell
 from consilience.classify.evaluation import (
@@ -144,6 +144,9 @@ class CrossEvaluation:
         Number of bins of the calibration curves.
     has_gaps
         Whether values are missing among the rows that were learned from.
+    refused
+        By structure and estimator, why a contestant could not learn from the rows of some split. It
+        has no cells.
     """
 
     target: str
@@ -156,6 +159,10 @@ class CrossEvaluation:
     overlap: float = 0.0
     n_bins: int = 10
     has_gaps: bool = False
+    refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _freeze.own(self)
 
     @property
     def stopped_by(self) -> str:
@@ -187,6 +194,8 @@ class CrossEvaluation:
             n_splits = len(self.finished)
             word = "split" if n_splits == 1 else "splits"
             found.append(f"Compared on {n_splits} {word}, those that every contestant finished.")
+        for (structure, estimator), why in self.refused.items():
+            found.append(f"{structure} with {estimator} is left out, since it refused rows: {why}")
         if self.has_gaps:
             found.append(
                 "Rows to learn from have gaps: each family was learned from the rows complete for "
