@@ -64,3 +64,17 @@ def test_gaps_and_single_sources_are_refused_by_name():
     rows = {"x": ["a", "b", None, "a"], "y": list("abab"), "s": list("ppqq")}
     with pytest.raises(DataError, match="column 'x' has 1 missing"):
         cs.fusion.clusters(cs.read(rows, source="s"))
+
+
+def test_numbers_are_judged_by_bic_if_no_score_is_chosen():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4, 60))
+    noise = 0.3 * rng.normal(size=(4, 60))
+    signs = [1, -1, 1, -1]
+    rows = {f"s{k}": {"x": x[k], "y": signs[k] * x[k] + noise[k]} for k in range(4)}
+    found = cs.fusion.clusters(cs.read(rows))
+    assert {frozenset(part) for part in found.members} == {
+        frozenset({"s0", "s2"}),
+        frozenset({"s1", "s3"}),
+    }
+    assert "by BIC()" in repr(found)

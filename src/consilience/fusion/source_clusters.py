@@ -34,6 +34,7 @@ from consilience.discovery import search as search_graph
 from consilience.errors import DataError
 from consilience.graph.dag import DAG
 from consilience.structure.scores.bayesian import BDeu
+from consilience.structure.scores.likelihood import BIC
 from consilience.structure.scores.score import Score, check_score
 from consilience.structure.searches.task import Progress, Search, SearchResult
 
@@ -115,8 +116,9 @@ def clusters(
     rows
         A table of several sources without gaps.
     score
-        What judges a graph on the rows of some sources; ``BDeu()`` if not given. Its values must be
-        comparable between rows, as log evidence and BIC are.
+        What judges a graph on the rows of some sources; if not given, ``BDeu()``, and ``BIC()`` if
+        a variable is continuous. Its values must be comparable between rows, as log evidence and
+        BIC are.
     most
         The largest number of clusters.
     search
@@ -144,7 +146,8 @@ def clusters(
     (('rome', 'bonn'), ('oslo', 'riga'))
     """
     table = as_table(rows)
-    chosen = BDeu() if score is None else score
+    is_discrete = not any(one.is_continuous for one in table.variables.values())
+    chosen = (BDeu() if is_discrete else BIC()) if score is None else score
     check_score("clusters", chosen)
     _check.whole("clusters", at_least=1, most=most)
     _check_rows(table)
