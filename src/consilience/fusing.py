@@ -11,10 +11,11 @@ import numpy as np
 
 from consilience import _check
 from consilience._typing import Seed
+from consilience.data.door import as_table
 from consilience.data.parts import source_name
 from consilience.data.read import read
 from consilience.data.table import Table
-from consilience.data.variable import Variable
+from consilience.data.variable import Schema, Variable
 from consilience.errors import DataError, InputError
 from consilience.files.registry import FORMATS, load
 from consilience.fusion.choosing import Order, StrongestFirst, choose
@@ -171,7 +172,8 @@ def _choice(name: str, choice: Any, method: str, example: str) -> Any:
 
 def _opened(sources: Any) -> tuple[dict[str, Opened], str]:
     """What each source gave, by name, in the same states; and the name of the source variable."""
-    if isinstance(sources, Table):
+    if isinstance(getattr(sources, "schema", None), Schema):  # a table, or rows that are scanned
+        sources = as_table(sources)
         if len(sources.sources) < 2:
             raise DataError(
                 "fuse: the table has no sources to fuse. Read it with source=..., or give a dict "

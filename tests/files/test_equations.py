@@ -110,3 +110,10 @@ def test_a_table_below_an_equation_is_refused() -> None:
     )
     with pytest.raises(FormatError, match="'x' is a table and has the continuous parent 'effect'"):
         parse(text, "net.xdsl")
+
+
+def test_a_parent_may_have_many_states() -> None:
+    site = Variable("site", tuple(f"s{k}" for k in range(500)))
+    local = LinearGaussian(EFFECT, (site,), np.arange(500.0), np.zeros((500, 0)), np.ones(500))
+    read = read_equation(equation_of(local), EFFECT, (site,), "model.xdsl", line=1)
+    np.testing.assert_array_equal(read.intercept, local.intercept)

@@ -268,3 +268,10 @@ def test_a_fusion_cannot_be_changed():
         fused.threshold = 3
     with pytest.raises(TypeError):
         fused.weights["1"] = 2
+
+
+def test_rows_that_are_scanned_are_fused_like_the_table(tmp_path):
+    rows = "source,a,b\n" + "s,x,u\ns,y,v\nt,x,u\nt,y,v\n" * 10
+    (tmp_path / "rows.csv").write_text(rows)
+    scanned = cs.scan(tmp_path / "rows.csv", source="source")
+    assert fuse(scanned).dag == fuse(scanned.to_table()).dag

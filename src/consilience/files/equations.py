@@ -155,8 +155,23 @@ class _Reader:
         return symbol
 
     def _choice(self, depth: int) -> _Tree:
-        self._take()
-        self.expect("(")
+        """The formulas of one If after the other, each in place of what holds otherwise."""
+        arms = []
+        while self._next == "If":
+            self._take()
+            self.expect("(")
+            name, state = self._condition()
+            self.expect(",")
+            arms.append((name, state, self.expression(depth + 1)))
+            self.expect(",")
+        tree = self.expression(depth + 1)
+        for name, state, then in reversed(arms):
+            self.expect(")")
+            tree = name, state, then, tree
+        return tree
+
+    def _condition(self) -> tuple[str, int]:
+        """A discrete parent and one of its states."""
         variable = self._parent(is_continuous=False)
         self.expect("=")
         word = self._take()
@@ -165,12 +180,7 @@ class _Reader:
         if not word.startswith('"') or state not in states:
             self._place -= 1
             raise self._fault(f"a state of {variable.name!r} in quotation marks")
-        self.expect(",")
-        then = self.expression(depth + 1)
-        self.expect(",")
-        otherwise = self.expression(depth + 1)
-        self.expect(")")
-        return variable.name, states.index(state), then, otherwise
+        return variable.name, states.index(state)
 
     def _sum(self) -> _Leaf:
         leaf: _Leaf = {}
