@@ -102,9 +102,11 @@ def _varying(rows: Table) -> tuple[Table, list[str]]:
 
 
 def _still(rows: Table) -> list[str]:
-    """Continuous columns that have one value only."""
+    """Continuous columns that have one value only, or none."""
     numbers = [name for name, variable in rows.variables.items() if variable.is_continuous]
-    return [n for n in numbers if np.nanmin(rows.column(n)) == np.nanmax(rows.column(n))]
+    values = {name: rows.column(name) for name in numbers}
+    known = {name: column[~np.isnan(column)] for name, column in values.items()}
+    return [name for name, column in known.items() if not len(column) or np.ptp(column) == 0]
 
 
 def forbidden_arcs(voters: Sequence[Voter], task: Task) -> set[Arc]:
