@@ -153,6 +153,11 @@ def test_an_interrupt_ends_a_command_with_130(here):
     assert (found.returncode, found.stderr) == (130, "interrupted\n")
 
 
+def listen_to_interrupts():
+    """What runs in the background of a script ignores them, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupted_search_writes_the_best_graph_so_far_and_ends_with_130(tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.integers(0, 3, (2000, 30)), columns=[f"x{i}" for i in range(30)])
@@ -160,7 +165,11 @@ def test_an_interrupted_search_writes_the_best_graph_so_far_and_ends_with_130(tm
     options = ["--structure", "hc", "--restarts", "10000000", "-o", tmp_path / "best.json"]
     command = [*CONSILIENCE, "learn", tmp_path / "rows.csv", *options]
     with subprocess.Popen(
-        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        list(map(str, command)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen_to_interrupts,
     ) as learning:
         used = Path(f"/proc/{learning.pid}/stat")
         while used.exists() and int(used.read_text().split()[13]) < 5 * os.sysconf("SC_CLK_TCK"):
