@@ -21,7 +21,8 @@ expects e rows. *Corrected*, it is divided by (Williams 1976)
     \Bigl(\sum_i \frac{n_{\cdot\cdot k}}{n_{i \cdot k}} - 1\Bigr)
     \Bigl(\sum_j \frac{n_{\cdot\cdot k}}{n_{\cdot jk}} - 1\Bigr) ,
 
-sums and df over states that occur; so it is chi-square down to five expected rows a cell. The mean
+sums and df over states that occur; so it is chi-square down to five expected rows per cell. The
+mean
 of :math:`X^2` in the joint state k, over all ways to shuffle its rows, is just n / (n - 1) times
 the degrees of freedom of the states that occur, :math:`n = n_{\cdot\cdot k}`. Corrected, each part
 is divided by that, so that the mean is right however few the rows (E. S. Pearson 1947). It matters
@@ -87,7 +88,7 @@ class GSquare:
         Whether degrees of freedom count only states that occur.
     corrected
         Whether the statistic is divided by Williams' correction, which matters below some ten
-        expected rows a cell.
+        expected rows per cell.
 
     Examples
     --------
