@@ -50,7 +50,7 @@ def _several_sources() -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in save_hospitals(Path(folder))]
         table = cs.read({path.stem: path for path in paths}, states=STATES)
-    _ask(cs.fit(cs.learn(table, seconds=2.0), table), table)
+    _ask(cs.fit(cs.learn(table), table), table)
 
 
 def _gaps() -> None:
