@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import json
 import math
 import numbers
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST",
     "MOST",
+    "argument",
     "bytes_text",
     "extra",
     "finite",
@@ -166,6 +168,15 @@ def extra(module: str, extra: str, purpose: str) -> ModuleType:
             f"Install it with: pip install 'consilience[{extra}]'",
             extra=extra,
         ) from problem
+
+
+def argument(name: str, value: Sequence[str] | Mapping[str, object]) -> str:
+    """An argument as one writes it, in Python and, translated, on the command line.
+
+    >>> argument("drop", ["patient"])
+    'drop=["patient"]'
+    """
+    return f"{name}={json.dumps(value, ensure_ascii=False)}"
 
 
 def listed(names: Iterable[Any]) -> str:

@@ -240,6 +240,7 @@ def test_values_that_are_neither_states_nor_numbers_are_refused(values, kind):
     with pytest.raises(DataError, match=f"column 'x' holds values of type .*{kind}") as caught:
         read({"x": values})
     assert caught.value.culprits["column"] == "x"
+    assert 'leave it out with drop=["x"]' in str(caught.value)
 
 
 def test_a_column_that_is_not_read_may_hold_anything():

@@ -18,8 +18,7 @@ nothing is changed on the strength of it. Looked for are
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -104,7 +103,8 @@ def _remarks(table: Table, name: str) -> Iterator[str]:
     if n_values and not _stray_labels(table, name):
         yield (
             f"Column {name!r} looks like an identifier: {n_values:,} different values in "
-            f"{int(_is_known(table, name).sum()):,} rows. Leave it out with drop={_json([name])}."
+            f"{int(_is_known(table, name).sum()):,} rows. Leave it out with "
+            f"{_check.argument('drop', [name])}."
         )
     elif is_continuous and (spike := _spike(table.columns[name])):
         value, rest = spike
@@ -168,7 +168,7 @@ def _missing_advice(table: Table, labels: Iterable[str]) -> str:
     """What to write if the labels mean missing values, without losing the usual markers."""
     is_any_missing = not all(_is_known(table, name).all() for name in table.variables)
     markers = [*(_pieces.USUAL_MARKERS if is_any_missing else ()), *labels]
-    return f"If that means a missing value, read with missing={_json(markers)}."
+    return f"If that means a missing value, read with {_check.argument('missing', markers)}."
 
 
 def _spike(column: Floats) -> tuple[float, Floats] | None:
@@ -204,7 +204,7 @@ def _on_spike(table: Table, name: str, value: float, rest: Floats) -> str:
     n_rows = n_known - len(rest)
     bound = f"at least {rest.min():.6g}" if rest.min() > value else f"at most {rest.max():.6g}"
     number = int(value) if float(value).is_integer() else value
-    markers = f"missing_in={_json({name: [number]})}"
+    markers = _check.argument("missing_in", {name: [number]})
     advice = f"If {label(value)} means a missing value, read with {markers}"
     is_apart = _is_apart(value, rest)
     other = "" if is_apart else ". If not, no normal distribution fits it: use discretize="
@@ -267,7 +267,3 @@ def notes_on_source(source: str | None, names: Sequence[str]) -> list[str]:
 def _is_known(table: Table, name: str) -> Bools:
     column = table.columns[name]
     return ~np.isnan(column) if table.variables[name].is_continuous else column >= 0
-
-
-def _json(value: Sequence[str] | Mapping[str, object]) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from consilience import _check
 from consilience.errors import DataError
 
 __all__ = ["Place"]
@@ -58,7 +59,8 @@ class Place:
         """The error for values that are neither states nor numbers."""
         return DataError(
             f"column {self.column!r} holds values of type {kind}, neither states nor numbers. "
-            "Turn it into numbers or text first, or leave it out with columns=.",
+            "Turn it into numbers or text first, or leave it out with "
+            f"{_check.argument('drop', [self.column])}.",
             column=self.column,
             type=kind,
         )

@@ -374,7 +374,7 @@ def _check_all_kept(name: str, values: Sequence[Values], request: ReadRequest) -
     if n_texts > MOST_TEXTS:
         raise DataError(
             f"column {name!r} has more than {MOST_TEXTS:,} different values. Leave it out with "
-            f"drop={[name]!r}.",
+            f"{_check.argument('drop', [name])}.",
             column=name,
         )
     is_cut = any(one.is_cut for one in values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from consilience import _check
 from consilience.errors import DataError
 
 __all__ = ["at", "check_plain", "lagged", "split_lag", "split_slice"]
@@ -60,6 +61,6 @@ def check_plain(names: Iterable[str]) -> None:
         if base in existing:
             raise DataError(
                 f"column {name!r} has the name that column {base!r} gets at another time. Rename "
-                "it, or leave it out with columns=.",
+                f"it, or leave it out with {_check.argument('drop', [name])}.",
                 column=name,
             )
