@@ -10,8 +10,14 @@ their prior, and one source is left without rows: the source never seen.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
 import click
 import numpy as np
+from cells import run
 
 import consilience as cs
 from consilience._typing import Floats
@@ -23,40 +29,60 @@ SIZES = {"one": 20, "two": 60, "three": 150}
 STRENGTH = cs.Gamma(4.0, 0.2)
 
 
-def plain(n: int, seed: int) -> float:
-    """Share of data sets of one source whose interval covers the truth."""
-    hits = 0
-    for rng in np.random.default_rng(seed).spawn(n):
-        truth = cs.random_network(DAG, n_states=N_STATES, seed=rng)
-        rows = truth.sample(int(rng.integers(10, 200)), seed=rng)
-        net = cs.fit(DAG, rows, cs.Dirichlet(per_cell=1))
-        hits += is_covered(net, truth, question(net, rng), rng)
-    return hits / n
+@dataclass(frozen=True)
+class DataSet:
+    """One simulated data set: tables of one source, or of several by their hierarchy."""
+
+    is_hierarchical: bool
+    seed: int
+    repeat: int
 
 
-def hierarchical(n: int, seed: int) -> dict[str, float]:
-    """The same by source and for a new one."""
-    hits = dict.fromkeys([*SIZES, "new_source", "one less three"], 0)
-    for rng in np.random.default_rng(seed).spawn(n):
-        truth = true_sources(rng)
-        parts = {
-            name: truth.sample(round(size), given={"source": name}, seed=rng)
-            for name, size in SIZES.items()
-        }
-        frames = {name: part.to_frame().drop(columns="source") for name, part in parts.items()}
-        states = {name: truth.variables[name].discrete_states for name in DAG.nodes}
-        net = cs.fit(DAG, cs.read(frames, states=states), cs.HDMCS(s=STRENGTH))
-        asked = question(net, rng)
-        for name in (*SIZES, "new_source"):
-            given = {**asked[1], "source": name}
-            hits[name] += is_covered(net, truth, (asked[0], given), rng)
-        pair = ("one", "three")
-        one, three = (truth.query(asked[0], {**asked[1], "source": s}).values[0] for s in pair)
-        found = cs.intervals(
-            net, asked[0], asked[1], level=LEVEL, draws=N_DRAWS, seed=rng, between=pair
-        )
-        hits["one less three"] += bool(found.low[0] <= one - three <= found.high[0])
-    return {name: count / n for name, count in hits.items()}
+def covered(key: DataSet) -> dict[str, bool]:
+    """Which intervals of a data set cover the truth."""
+    rng = np.random.default_rng(np.random.SeedSequence(key.seed, spawn_key=(key.repeat,)))
+    return hierarchical(rng) if key.is_hierarchical else plain(rng)
+
+
+def plain(rng: np.random.Generator) -> dict[str, bool]:
+    """Whether the interval of a query covers the truth, rows of one source."""
+    truth = cs.random_network(DAG, n_states=N_STATES, seed=rng)
+    rows = truth.sample(int(rng.integers(10, 200)), seed=rng)
+    net = cs.fit(DAG, rows, cs.Dirichlet(per_cell=1))
+    return {"one source": is_covered(net, truth, question(net, rng), rng)}
+
+
+def hierarchical(rng: np.random.Generator) -> dict[str, bool]:
+    """The same by source, for a new one and for the difference of two."""
+    truth = true_sources(rng)
+    parts = {
+        name: truth.sample(round(size), given={"source": name}, seed=rng)
+        for name, size in SIZES.items()
+    }
+    frames = {name: part.to_frame().drop(columns="source") for name, part in parts.items()}
+    states = {name: truth.variables[name].discrete_states for name in DAG.nodes}
+    net = cs.fit(DAG, cs.read(frames, states=states), cs.HDMCS(s=STRENGTH))
+    target, given = question(net, rng)
+    found = {
+        name: is_covered(net, truth, (target, {**given, "source": name}), rng)
+        for name in (*SIZES, "new_source")
+    }
+    one, three = (
+        truth.query(target, {**given, "source": source}).values[0] for source in ("one", "three")
+    )
+    between = cs.intervals(
+        net, target, given, level=LEVEL, draws=N_DRAWS, seed=rng, between=("one", "three")
+    )
+    is_between = bool(between.low[0] <= one - three <= between.high[0])
+    return {**found, "one less three": is_between}
+
+
+def shares(keys: Sequence[DataSet], results: Path) -> dict[str, float]:
+    """Share of the data sets in which each interval covers the truth."""
+    rows = run(results / "covered.jsonl", keys, covered, title="answer coverage")
+    fields = {field.name for field in dataclasses.fields(DataSet)}
+    names = [name for name in rows[0] if name not in fields] if rows else []
+    return {name: float(np.mean([row[name] for row in rows])) for name in names}
 
 
 def true_sources(rng: np.random.Generator) -> cs.Network:
@@ -108,12 +134,13 @@ def is_covered(
 @click.option("--plain", "n_plain", default=4000, show_default=True)
 @click.option("--hierarchical", "n_hierarchical", default=1000, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-def main(n_plain: int, n_hierarchical: int, seed: int) -> None:
-    """Coverage of 90 % credible intervals of answers."""
-    print(f"one source, {n_plain} data sets: {plain(n_plain, seed):.2%}", flush=True)
-    print(f"hierarchical, {n_hierarchical} data sets:")
-    for name, share in hierarchical(n_hierarchical, seed).items():
-        print(f"  {name}: {share:.2%}")
+@click.option("--results", type=click.Path(path_type=Path), default=Path("results/answer_coverage"))
+def main(n_plain: int, n_hierarchical: int, seed: int, results: Path) -> None:
+    """Coverage of 90 % credible intervals of answers; finished data sets are kept."""
+    for is_hierarchical, n in ((True, n_hierarchical), (False, n_plain)):
+        found = shares([DataSet(is_hierarchical, seed, repeat) for repeat in range(n)], results)
+        for name, share in found.items():
+            print(f"{name}, {n} data sets: {share:.2%}", flush=True)
 
 
 if __name__ == "__main__":
