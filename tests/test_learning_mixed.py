@@ -282,7 +282,7 @@ def test_a_class_in_place_of_a_choice_is_told_choices_of_its_kind():
 
 
 def test_a_missing_posterior_of_a_continuous_child_is_told_what_has_one():
-    net = cs.fit(DAG, read(rows_of()), cs.MLE())
+    net = cs.fit(DAG, read(rows_of()), cs.MLE(unbiased=False))
     with pytest.raises(ModelError, match="such as NormalInverseGamma"):
         cs.estimators.parameter_intervals(net, "dose")
 

@@ -106,5 +106,22 @@ def test_a_node_below_what_is_asked_and_given_needs_no_posterior():
     net = cs.fit(cs.DAG.parse("[ill][fever|ill]"), cs.read(rows, continuous=["fever"]))
     alone = cs.fit(cs.DAG(nodes=["ill"]), cs.read({"ill": rows["ill"]}))
     assert cs.intervals(net, "ill")["yes"] == cs.intervals(alone, "ill")["yes"]
+    bare = cs.Network(
+        {**net.distributions, "fever": net["fever"].with_parameters(net["fever"].parameters)}
+    )
     with pytest.raises(ModelError, match="'fever' has no posterior"):
-        cs.intervals(net, "ill", {"fever": 38.0})
+        cs.intervals(bare, "ill", {"fever": 38.0})
+
+
+def test_a_default_fit_of_numbers_in_one_source_has_intervals():
+    rng = np.random.default_rng(3)
+    dose = rng.normal(50.0, 5.0, 40)
+    rows = {"dose": dose, "effect": 2.0 + 0.3 * dose + rng.normal(0.0, 1.0, 40)}
+    net = cs.fit(cs.DAG([("dose", "effect")]), cs.read(rows))
+    found = cs.intervals(net, "effect", {"dose": 52.0}, level=0.9, draws=4000, seed=1)
+    x = np.column_stack([np.ones(40), dose])
+    beta, left, *_ = np.linalg.lstsq(x, rows["effect"], rcond=None)
+    at = np.array([1.0, 52.0])
+    error = np.sqrt(left[0] / 38 * at @ np.linalg.inv(x.T @ x) @ at)
+    classical = at @ beta + error * stats.t(38).ppf([0.05, 0.95])
+    np.testing.assert_allclose(found["mean"], classical, atol=0.05 * error)

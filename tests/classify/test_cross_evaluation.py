@@ -450,3 +450,10 @@ def test_a_contestant_that_refuses_the_rows_is_left_out_with_a_note():
     del chosen["pooled"]
     with pytest.raises(DataError, match="source 'b'"):
         cs.cross_evaluate(table, "ill", structures=structures, estimators=chosen)
+
+
+def test_a_value_that_a_class_had_only_in_the_fold_left_out_is_not_impossible():
+    gain = np.concatenate([np.zeros(39), [3.0], np.linspace(0.0, 10.0, 40)])
+    table = cs.read({"ill": ["no"] * 40 + ["yes"] * 40, "gain": gain}, continuous=["gain"])
+    found = cs.cross_evaluate(table, "ill", structures={"naive Bayes": cs.naive_bayes})
+    assert all(np.isfinite(line.mean) for line in found.summary("log_loss"))

@@ -299,17 +299,20 @@ def test_a_far_away_origin_changes_nothing_but_the_intercepts():
         assert far.net[name].sd == pytest.approx(near.net[name].sd, rel=1e-6)
 
 
-def test_a_hidden_state_that_explains_equal_values_is_refused_by_name():
+def of_coin(sds):
+    line = cs.LinearGaussian(cs.Variable("x"), (COIN,), [0, 5], np.zeros((2, 0)), sds)
+    return cs.Network.of([cs.Categorical(COIN, (), [0.5, 0.5]), line])
+
+
+def test_a_hidden_state_that_explains_equal_values_is_tied_to_the_others():
     rng = np.random.default_rng(7)
     x = np.concatenate([np.full(12, 0.125), rng.normal(5.0, 1.0, 30)])
-    start = cs.Network.of(
-        [
-            cs.Categorical(COIN, (), [0.5, 0.5]),
-            cs.LinearGaussian(cs.Variable("x"), (COIN,), [0, 5], np.zeros((2, 0)), [0.5, 1]),
-        ]
-    )
+    assert (climb(of_coin([0.5, 1.0]), cs.read({"x": x})).net["x"].sd > 0.5).all()
+
+
+def test_a_state_without_a_residual_sd_is_refused_by_name():
     with pytest.raises(DataError, match="'x' given 'coin' = 'heads' is 0") as caught:
-        climb(start, cs.read({"x": x}))
+        climb(of_coin([0.0, 1.0]), cs.read({"x": np.linspace(0.0, 5.0, 20)}))
     assert caught.value.culprits["variable"] == "x"
 
 

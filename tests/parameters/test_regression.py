@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy import stats
 
 import consilience as cs
 from consilience.errors import DataError
@@ -199,3 +200,60 @@ def test_separate_regressions_are_those_of_each_source():
         del part["source"]
         alone = cs.fit(EFFECT, read(part), cs.MLE())["effect"]
         np.testing.assert_allclose(net["effect"].parameters[f], alone.parameters, rtol=1e-8)
+
+
+def test_least_squares_keeps_the_posterior_under_a_flat_prior():
+    rng = np.random.default_rng(5)
+    x, g = rng.normal(100.0, 2.0, 60), np.repeat(["a", "b"], 30)
+    y = 3.0 * x + (g == "b") + rng.normal(size=60)
+    net = cs.fit(cs.DAG.parse("[g][x][y|g:x]"), cs.read({"g": g, "x": x, "y": y}))
+    low, high = cs.estimators.parameter_intervals(net, "y", level=0.9)
+    for k, state in enumerate("ab"):
+        design = np.column_stack([np.ones(30), x[g == state]])
+        beta, left, *_ = np.linalg.lstsq(design, y[g == state], rcond=None)
+        errors = np.sqrt(left[0] / 28 * np.diag(np.linalg.inv(design.T @ design)))
+        ends = stats.t(28).ppf(0.95) * errors
+        np.testing.assert_allclose(low[k, :2], beta - ends, rtol=1e-8)
+        np.testing.assert_allclose(high[k, :2], beta + ends, rtol=1e-8)
+        sds = np.sqrt(left[0] / stats.chi2(28).ppf([0.95, 0.05]))
+        np.testing.assert_allclose([low[k, 2], high[k, 2]], sds, rtol=1e-8)
+
+
+def test_joint_states_with_too_few_rows_have_the_posterior_of_what_they_are_joined_by():
+    rng = np.random.default_rng(6)
+    rows = {"g": ["a"] * 40 + ["b"], "y": rng.normal(5.0, 1.0, 41)}
+    net = cs.fit(cs.DAG.parse("[g][y|g]"), cs.read(rows))
+    low, high = cs.estimators.parameter_intervals(net, "y")
+    assert np.isfinite([low, high]).all()
+    assert high[1, 0] - low[1, 0] > 3 * (high[0, 0] - low[0, 0])
+
+
+def test_collinear_parents_have_no_spread_where_the_rows_say_nothing():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=50)
+    rows = {"x": x, "twice": 2 * x, "y": x + rng.normal(size=50)}
+    net = cs.fit(cs.DAG([("x", "y"), ("twice", "y")]), cs.read(rows))
+    drawn = np.array([one["y"].coefficients for one in cs.draws(net, 50, seed=1)])
+    ratio = drawn[:, 0] / drawn[:, 1]  # the direction of smallest norm, standardized
+    np.testing.assert_allclose(ratio, 2.0, rtol=1e-6)
+    alone = cs.fit(cs.DAG([("x", "y")]), cs.read(rows))
+    one = cs.intervals(alone, "y", {"x": 1.0}, draws=2000, seed=1)
+    both = cs.intervals(net, "y", {"x": 1.0, "twice": 2.0}, draws=2000, seed=1)
+    np.testing.assert_allclose(one["mean"], both["mean"], atol=0.05)
+
+
+def test_variances_over_n_have_no_posterior():
+    net = cs.fit(cs.DAG(nodes=["y"]), cs.read({"y": [1.0, 2.0, 4.0]}), cs.MLE(unbiased=False))
+    assert net["y"].posterior is None
+
+
+def test_one_value_in_a_joint_state_is_not_taken_for_a_law_if_the_child_varies_elsewhere():
+    gain = np.concatenate([np.zeros(90), np.linspace(0.0, 10.0, 60)])
+    table = cs.read({"g": ["a"] * 90 + ["b"] * 60, "gain": gain}, continuous=["gain"])
+    net = cs.fit(cs.DAG.parse("[g][gain|g]"), table)
+    assert 0 < net["gain"].sd[0] < 0.2 * net["gain"].sd[1]
+    here, other = np.zeros(1, int), np.full(1, 3.0)
+    assert np.isfinite(net["gain"].log_densities(here, np.empty((1, 0)), other)).all()
+    same = {"g": ["a"] * 90 + ["b"] * 60, "gain": [1.0] * 90 + [2.0] * 60}
+    law = cs.read(same, continuous=["gain"])
+    np.testing.assert_array_equal(cs.fit(cs.DAG.parse("[g][gain|g]"), law)["gain"].sd, 0)

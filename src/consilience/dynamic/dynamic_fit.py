@@ -62,9 +62,7 @@ from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.estimator import Estimator, LogisticEstimator, Regressor
 from consilience.parameters.fit_record import NO_REPORT, ROUNDING, GapReport, Statistics, record_of
 from consilience.parameters.fitting import FitTask
-from consilience.parameters.flat_prior import flat_posterior
 from consilience.parameters.known_numbers import Known
-from consilience.parameters.maximum_likelihood import MLE
 from consilience.structure.searches.task import Progress
 
 __all__ = ["bounded", "em", "fit"]
@@ -293,7 +291,6 @@ def _assembled(
     told: GapReport,
     initial: Initial | None,
 ) -> DynamicNetwork:
-    local = {**local, **_flat_posteriors(task, local, used)}
     record = record_of(task.chosen, list(task.kind), seen, used, local=local, report=told)
     record = replace(record, notes=(*plan.panel.notes, *plan.notes, *record.notes))
     net = plan.network(local, record)
@@ -301,27 +298,6 @@ def _assembled(
         first = stationary_initial(net)
         return DynamicNetwork(first, net.transition, net.hidden, net.inputs, (), record)
     return net
-
-
-def _flat_posteriors(
-    task: FitTask, local: Mapping[str, Distribution], used: Statistics
-) -> dict[str, Distribution]:
-    """Regressions by least squares with their posterior under a flat prior, for forecasts.
-
-    The numbers stay those of the estimator. States with too few rows of their own have none.
-    """
-    if not isinstance(task.chosen.get("regression"), MLE):  # nothing known, nothing apart
-        return {}
-    found: dict[str, Distribution] = {}
-    for moments in used.moments:
-        name = moments.names[-1]
-        if (moments.pooled().weight <= len(moments.names)).any():
-            continue
-        mine = local[name]
-        if isinstance(mine, LinearGaussian) and (mine.sd > 0).all():
-            posterior = flat_posterior(mine, moments.pooled())
-            found[name] = replace(mine, posterior=posterior)
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,6 @@ from consilience.graph.dag import DAG
 from consilience.learning import fit
 from consilience.network.network import Network
 from consilience.network.record import Record
-from consilience.parameters.flat_prior import flat_posterior
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count, moments
 
@@ -78,7 +77,7 @@ class Merged:
         """The network of the graph; all sources must have rows."""
         rows = self.rows(voters, source)
         if self == Merged():
-            return _with_posteriors(fit(dag, recoded(rows, rows.variables)), rows)
+            return fit(dag, recoded(rows, rows.variables))
         return fit(dag, rows, self.estimator, gaussian=self.gaussian, logistic=self.logistic)
 
     def rows(self, voters: Sequence[Voter], source: str) -> Table:
@@ -97,17 +96,6 @@ class Pooled:
 
     def __post_init__(self) -> None:
         _freeze.own(self)
-
-
-def _with_posteriors(net: Network, rows: Table) -> Network:
-    """Least squares with its posterior under a flat prior, where all joint states have rows."""
-    local = dict(net.distributions)
-    for name, line in net.regressions.items():
-        names = [*(parent.name for parent in line.continuous), name]
-        found = moments(rows, names, by=[parent.name for parent in line.discrete])
-        if (found.weight > len(names)).all() and (line.sd > 0).all():
-            local[name] = replace(line, posterior=flat_posterior(line, found))
-    return Network(local, net.source, net.record)
 
 
 def parameters_of(

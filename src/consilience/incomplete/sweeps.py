@@ -37,6 +37,7 @@ from consilience.inference.cases import Cases
 from consilience.network.network import Network
 from consilience.parameters.estimator import Estimator, Regressor, is_apart
 from consilience.parameters.maximum_likelihood import MLE
+from consilience.parameters.pooling import innermost
 from consilience.parameters.stacked import StackedPosterior
 from consilience.statistics.family import Family
 from consilience.statistics.gather import count
@@ -153,9 +154,10 @@ class Sweeper:
         for name, local in zip(self.net.regressions, fitted, strict=True):
             posterior = local.posterior
             parts = posterior.parts if isinstance(posterior, StackedPosterior) else (posterior,)
-            if not all(isinstance(part, NormalInverseGammaPosterior) for part in parts):
+            is_drawn = all(isinstance(part, NormalInverseGammaPosterior) for part in parts)
+            if not is_drawn or isinstance(innermost(self._gaussian), MLE):
                 raise InputError(
-                    "data augmentation draws regressions from normal-inverse-gamma distributions; "
+                    "data augmentation draws regressions under normal-inverse-gamma priors; "
                     f"{self._gaussian!r} has none for {_check.listed([name])}. Use "
                     "cs.estimators.NormalInverseGamma() or "
                     "cs.Separate(cs.estimators.NormalInverseGamma()).",

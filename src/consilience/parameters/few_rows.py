@@ -2,8 +2,11 @@ r"""Joint states of the discrete parents with too few rows for a regression of t
 
 A joint state with at most p rows, p the number of coefficients, does not determine its regression
 and a variance; nor do fewer than ten rows without any residual, which are more often alike by
-chance than by a law. It is tied to the others: its rows are joined by p + 1 rows, the fewest that
-determine both, each like the average row of all joint states together. With the moments
+chance than by a law; nor do rows with one and the same value of the child, however many, if the
+child varies around the regression of another joint state: the next row may well have another value,
+which an sd of zero would call impossible. It is tied to the others: its rows are joined by p + 1
+rows, the fewest that determine both, each like the average row of all joint states together. With
+the moments
 :math:`M_j` of its own rows and :math:`\bar M` of all :math:`N` rows, the regression is least
 squares on
 
@@ -31,6 +34,7 @@ from consilience import _check
 from consilience._typing import Bools
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.errors import DataError
+from consilience.parameters.flat_prior import flat_posterior
 from consilience.parameters.regression import (
     Regressions,
     least_squares,
@@ -58,16 +62,25 @@ JOINED = (
 
 
 ENOUGH = 10
-"""So many rows without any residual are taken at their word."""
+"""So many rows on a line, or without any residual in all joint states, are taken at their word."""
 
 
 def has_few_rows(moments: Moments) -> Bools:
-    """Which groups have too few rows for a regression of their own and its variance."""
-    few, unsure = moments.weight <= len(moments.names), moments.weight < ENOUGH
-    if (few | ~unsure).all():
+    """Which groups have too few rows, or too much alike, for a regression of their own."""
+    few, is_one = moments.weight <= len(moments.names), _is_constant(moments)
+    is_unsure = ~few & ((moments.weight < ENOUGH) | is_one)
+    if not is_unsure.any():
         return np.asarray(few)
     fits = least_squares(array.reshape(-1, *array.shape[2:]) for array in moments.arrays)
-    return np.asarray(few | unsure & (fits.residual.reshape(few.shape) == 0))
+    is_exact = fits.residual.reshape(few.shape) == 0
+    is_law = (is_exact & ~few | is_one).all(axis=1, keepdims=True) & (moments.weight >= ENOUGH)
+    return np.asarray(few | is_exact & is_unsure & ~is_law)
+
+
+def _is_constant(moments: Moments) -> Bools:
+    """Which groups have at most one value of the child, up to the rounding of the values."""
+    sd = np.sqrt(moments.scatter[..., -1, -1] / np.maximum(moments.weight, 1.0))
+    return np.asarray(sd <= 8 * np.finfo(float).eps * np.abs(moments.mean[..., -1]))
 
 
 def average_rows(moments: Moments, is_tied: Bools) -> Moments:
@@ -123,23 +136,31 @@ def regressions(moments: Moments, joined: Moments | None = None) -> Regressions:
             "estimator with a prior such as cs.estimators.NormalInverseGamma().",
             variable=child,
         )
+    every, is_tied = _with_joined(moments, joined)
+    fits = least_squares(array[0] for array in every.arrays)
+    return replace(fits, freedom=np.where(is_tied, fits.weight * (1 - p / n_all), fits.freedom))
+
+
+def _with_joined(moments: Moments, joined: Moments | None) -> tuple[Moments, Bools]:
+    """The moments with the rows that tied states are joined by, and which states are tied."""
     if joined is None:
         joined = average_rows(moments, has_few_rows(moments))
     is_tied = joined.weight[0] > 0
-    if not is_tied.any():
-        return least_squares(array[0] for array in moments.arrays)
-    fits = least_squares(array[0] for array in moments.merge(joined).arrays)
-    return replace(fits, freedom=np.where(is_tied, fits.weight * (1 - p / n_all), fits.freedom))
+    return (moments.merge(joined) if is_tied.any() else moments), is_tied
 
 
 def regression_of(
     moments: Moments, joined: Moments | None = None, *, unbiased: bool
 ) -> LinearGaussian:
-    """The local distribution of a family from its moments, as :func:`regressions` has it."""
+    """The local distribution of a family from its moments, as :func:`regressions` has it.
+
+    With variances that are unbiased it has the posterior under a flat prior.
+    """
     fits = regressions(moments, joined)
     coefficients = np.concatenate([fits.intercept[:, None], fits.coefficients], axis=1)
     sd = np.sqrt(fits.variance(unbiased=unbiased))
-    return linear_gaussian(moments, None, coefficients, sd)
+    posterior = flat_posterior(_with_joined(moments, joined)[0], fits) if unbiased else None
+    return linear_gaussian(moments, None, coefficients, sd, posterior=posterior)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -26,7 +26,9 @@ __all__ = ["MLE", "pooled_rows", "shaped"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MLE:
-    """Relative frequencies and least squares, pooled over the sources; it has no posterior.
+    """Relative frequencies and least squares, pooled over the sources.
+
+    Tables have no posterior; regressions have the one under a flat prior if ``unbiased``.
 
     Parameters
     ----------
