@@ -71,6 +71,16 @@ def test_the_installed_command_runs():
     assert cs.__version__ in shown.stdout
 
 
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "consilience"]
+    shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert cs.__version__ in shown.stdout
+    lacking = [*command, "show"]
+    failed = subprocess.run(lacking, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("Usage: consilience show")
+
+
 # How commands fail
 
 

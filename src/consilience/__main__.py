@@ -1,0 +1,6 @@
+"""The command line as ``python -m consilience``."""
+
+from consilience.cli import main
+
+if __name__ == "__main__":
+    main(prog_name="consilience")
