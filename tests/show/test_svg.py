@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from show_graphs import ASIA, dags, network, with_source
 
+from consilience import dynamic
 from consilience.errors import InputError, UnknownNameError
 from consilience.graph.dag import DAG
 from consilience.show.views import svg
@@ -152,3 +153,11 @@ def test_what_is_not_a_probability_is_refused(wrong):
     with pytest.raises(InputError, match="'dysp': the probability of state 'a'") as caught:
         svg(ASIA, beliefs={"dysp": {"a": wrong}})
     assert caught.value.culprits == {"node": "dysp", "state": "a"}
+
+
+def test_a_network_in_time_is_drawn_with_its_hidden_nodes_set_off():
+    net = dynamic.from_hmm([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]])
+    text = svg(net, title="A hidden chain")
+    assert text == svg(net.dag, title="A hidden chain", highlight=["z(t-1)", "z"])
+    for name in ("z(t-1)", "z", "x"):
+        assert f">{name}<" in text

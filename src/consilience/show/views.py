@@ -40,6 +40,7 @@ from consilience.dynamic.dynamic_network import DynamicNetwork
 from consilience.dynamic.forecasting import Forecast
 from consilience.dynamic.graph_search import OrderChoice
 from consilience.dynamic.influence_in_time import InfluenceInTime
+from consilience.dynamic.lagged_names import split_lag
 from consilience.dynamic.panel import Panel
 from consilience.errors import InputError
 from consilience.fusion.fusion_record import Fusion
@@ -160,6 +161,19 @@ def _of_estimand(draw: Drawing) -> Drawing:
     def drawn(found: Estimand, **options: Any) -> Any:
         hedge = () if found.hedge is None else sorted(found.hedge.outer)
         return draw(found.graph, **{"highlight": hedge, **options})
+
+    drawn.__signature__ = inspect.signature(draw)  # type: ignore[attr-defined]
+    return drawn
+
+
+def _of_transition(draw: Drawing) -> Drawing:
+    """The same drawing for a network in time: the graph into the current slice, hidden nodes set
+    off.
+    """
+
+    def drawn(net: DynamicNetwork, **options: Any) -> Any:
+        hidden = [node for node in net.dag.nodes if split_lag(node)[0] in net.hidden]
+        return draw(net.dag, **{"highlight": hidden, **options})
 
     drawn.__signature__ = inspect.signature(draw)  # type: ignore[attr-defined]
     return drawn
@@ -306,6 +320,7 @@ PICTURES: Mapping[type, Drawing] = {
     CPDAG: svg_graph,
     ADMG: svg_graph,
     Network: _svg_graph,
+    DynamicNetwork: _of_transition(svg_graph),
     Estimand: _of_estimand(svg_graph),
     Effect: svg_effect,
     PathEffects: svg_paths,
@@ -431,10 +446,10 @@ def svg(thing: object, **options: Any) -> str:
     Parameters
     ----------
     thing
-        A graph (DAG, CPDAG or ADMG), an estimand or a network; a search result; a comparison of
-        graphs, drawn side by side; a fusion, every arc with its votes; a belief about graphs, every
-        arc with its probability; an influence network, each model folded into one box; an effect,
-        its parts, or a report of fairness.
+        A graph (DAG, CPDAG or ADMG), an estimand or a network; a network in time, its hidden nodes
+        set off; a search result; a comparison of graphs, drawn side by side; a fusion, every arc
+        with its votes; a belief about graphs, every arc with its probability; an influence network,
+        each model folded into one box; an effect, its parts, or a report of fairness.
     options
         ``title``: a line above the picture. Of graphs and networks also ``beliefs`` (what
         ``net.marginals(...)`` gives: bars of states, mean ± sd of numbers) and ``highlight`` (nodes
