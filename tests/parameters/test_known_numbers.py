@@ -40,6 +40,17 @@ def test_a_table_and_an_sd_are_kept():
     np.testing.assert_allclose(net["b"].intercept, [1.2, 2.25])
 
 
+def test_what_is_known_is_no_free_parameter(tmp_path):
+    table = cs.read({"a": list("uvuvuu"), "b": [1.0, 2.0, 1.5, 2.5, 1.2, 1.1]})
+    known = {"a": Known(table=[0.25, 0.75]), "b": Known(sd=[0.5, 2.0])}
+    net = cs.fit(cs.DAG([("a", "b")]), table, known=known)
+    assert (net.n_parameters, net.record.known) == (2, {"a": 1, "b": 2})
+    cs.save(net, tmp_path / "net.json")
+    assert cs.load(tmp_path / "net.json").n_parameters == 2
+    line = cs.fit(GRAPH, cs.read(rows()), known={"y": Known(intercept=1.0, coefficients={"w": -1})})
+    assert line.n_parameters == 2 + 2 + 2  # of x, of w, and the slope of x and the sd of y
+
+
 def test_gaps_are_filled_beside_what_is_known():
     data = rows(40)
     data["w"] = np.where(np.arange(40) % 4 == 0, np.nan, data["w"])

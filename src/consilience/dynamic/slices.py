@@ -60,12 +60,13 @@ def families_of(net: DynamicNetwork) -> list[list[SliceFamily]]:
 
 
 def n_parameters(net: DynamicNetwork) -> int:
-    """Free parameters, each family counted once; nodes without a law have none."""
+    """Free parameters but those that are known, each family once; nodes without a law have none."""
     own: Mapping[str, Distribution] = {
         family.key: family.local for families in families_of(net) for family in families
     }
     root = 0 if net.source is None else net.initial[net.source].n_parameters
-    return root + sum(local.n_parameters for local in own.values())
+    known = net.record.known
+    return root + sum(local.n_parameters - known.get(key, 0) for key, local in own.items())
 
 
 def unrolled(net: DynamicNetwork, length: int) -> Network:

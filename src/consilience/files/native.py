@@ -179,6 +179,9 @@ def _record(content: Content) -> Record:
         n_incomplete=content.by_name("n_incomplete"),
         unidentified={name: int(n) for name, n in content.by_name("unidentified").items()},
         pooling=_pooling(content.inner("pooling")),
+        known={name: int(n) for name, n in content.by_name("known").items()}
+        if "known" in content.fields
+        else {},
         notes=tuple(content.texts("notes")),
     )
 
@@ -194,6 +197,7 @@ def _record_content(record: Record) -> dict[str, Any]:
         "n_incomplete": {name: float(n) for name, n in record.n_incomplete.items()},
         "unidentified": {name: int(n) for name, n in record.unidentified.items()},
         "pooling": {name: dict(evidence) for name, evidence in record.pooling.items()},
+        **({"known": dict(record.known)} if record.known else {}),
         "notes": list(record.notes),
     }
 

@@ -111,8 +111,11 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters of all local distributions."""
-        return sum(local.n_parameters for local in self.distributions.values())
+        """Number of free parameters of all local distributions, without those that were known."""
+        known = self.record.known
+        return sum(
+            local.n_parameters - known.get(name, 0) for name, local in self.distributions.items()
+        )
 
     @property
     def is_discrete(self) -> bool:

@@ -33,6 +33,8 @@ class Record:
         were pooled, tied by a hierarchy, or kept apart; with the s and alpha0 of the estimator if
         it ties sources by a hierarchy, else with a learned strength. It is computed when it is
         first asked for. For a continuous child, the log evidence of its regressions.
+    known
+        How many numbers of a family were given and not estimated, for families that have some.
     notes
         Anything else a reader should know, one sentence each.
     """
@@ -42,6 +44,7 @@ class Record:
     n_incomplete: Mapping[str, float] = field(default_factory=dict)
     unidentified: Mapping[str, int] = field(default_factory=dict)
     pooling: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    known: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

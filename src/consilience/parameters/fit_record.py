@@ -82,6 +82,7 @@ def record_of(
         n_rows={node: uses[node].n_rows for node in order},
         n_incomplete=n_incomplete,
         unidentified={node: uses[node].unidentified for node in order},
+        known=_known(chosen, local),
         pooling=_freeze.LateMap(
             {
                 **{c.child.name: partial(_evidence, c, chosen["table"], local) for c in apart},
@@ -95,6 +96,13 @@ def record_of(
             *_notes_on_logistic(seen.fits),
         ),
     )
+
+
+def _known(chosen: Mapping[str, Any], local: Mapping[str, Distribution]) -> dict[str, int]:
+    """How many numbers of each family were given, where an estimator keeps some."""
+    keeping = [one for one in chosen.values() if hasattr(one, "n_known")][:1]
+    found = {name: one.n_known(law) for one in keeping for name, law in local.items()}
+    return {name: n for name, n in found.items() if n}
 
 
 class _Use(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats
-from consilience.distributions import Categorical, LinearGaussian
+from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.errors import InputError
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
@@ -156,6 +156,16 @@ class WithKnown:
             local if its is None else self._whole(local, one, its)
             for local, one, its in zip(found, families, known, strict=True)
         ]
+
+    def n_known(self, local: Distribution) -> int:
+        """How many free numbers of a distribution are known."""
+        known = self.known.get(local.child.name)
+        if known is None:
+            return 0
+        if not isinstance(local, LinearGaussian):
+            return local.n_parameters
+        told = (known.intercept, known.sd, *(known.coefficients or {}).values())
+        return local.intercept.size * sum(one is not None for one in told)
 
     def notes(self, families: Sequence[Moments]) -> list[str]:
         """What to know about the regressions that nothing is known of."""
