@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given as example, strategies as st
 from inference_oracles import full_joint, margin
-from scipy.special import entr
+from scipy.special import entr, xlogy
 from test_findings import made_up, mixed, two_hospitals
 
 import consilience as cs
+from consilience.answers.quadrature import joint_information
 from consilience.errors import InputError
+from consilience.network.mixture import Mixture
 
 
 def brute_force(net, target, given, name, loss=None):
@@ -153,3 +155,18 @@ def test_a_loss_that_is_no_table_is_refused(loss):
         cs.information_value(net, "x", loss=loss)
     with pytest.raises(InputError, match="a variable is wanted"):
         cs.information_value(net, ["x"])
+
+
+def test_information_of_many_components_is_that_of_a_fine_grid():
+    rng, k = np.random.default_rng(4), 60
+    angle, sds = rng.uniform(0, np.pi, k), rng.uniform(0.5, 2.0, (k, 2))
+    turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]).T
+    covariances = turned @ (sds[:, :, None] ** 2 * turned.swapaxes(1, 2))
+    means = 3 * rng.normal(size=(k, 2))
+    joint = Mixture(("x", "y"), rng.dirichlet(np.ones(k)), means, covariances)
+    x, step = np.linspace(-20, 20, 401, retstep=True)
+    grid = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1)
+    p = joint.density(grid) * step**2
+    rows, columns = p.sum(axis=1, keepdims=True), p.sum(axis=0, keepdims=True)
+    expected = (xlogy(p, p) - xlogy(p, rows * columns)).sum()
+    assert joint_information(joint) == pytest.approx(expected, rel=3e-3)

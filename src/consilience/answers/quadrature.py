@@ -23,7 +23,9 @@ CUTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5, 9.0)  # standard deviations
 NODES = 10  # of a panel
 FEW = 40  # components up to which every one has panels of its own
 PANELS = 1500  # for more of them
-HERMITE = 48
+HERMITE, FEWEST = 48, 10  # nodes of a component in each direction, at most and at least
+HEAVY = 16  # a component of at least this share, 1 in so many, has the most nodes
+MOST_CELLS = 1 << 19  # densities at once
 
 
 def panels(mixtures: Sequence[Mixture]) -> tuple[Floats, Floats]:
@@ -60,22 +62,46 @@ def joint_information(joint: Mixture) -> float:
     .. math:: E \log\frac{p(x, y)}{p(x)\,p(y)}; \qquad
         \text{of one normal distribution } -\tfrac12 \log(1 - \rho^2)
     """
+    c = joint.covariances
+    if not (c[:, 0, 0] * c[:, 1, 1] > c[:, 0, 1] ** 2).all():
+        raise ModelError(
+            f"{_check.listed(joint.names)} determine each other, so that what one tells about "
+            "the other has no bound.",
+            variables=joint.names,
+        )
     if joint.n_components == 1:
-        c = joint.covariances[0]
-        if not (np.diagonal(c) > 0).all() or c[0, 1] ** 2 >= c[0, 0] * c[1, 1]:
-            raise ModelError(
-                f"{_check.listed(joint.names)} determine each other, so that what one tells about "
-                "the other has no bound.",
-                variables=joint.names,
-            )
-        return -0.5 * math.log1p(-(c[0, 1] ** 2) / (c[0, 0] * c[1, 1]))
-    nodes, weights = np.polynomial.hermite_e.hermegauss(HERMITE)
-    grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
-    mass = np.outer(weights, weights).ravel() / (2 * math.pi)
-    first, second = (joint.marginal(name) for name in joint.names)
-    total = 0.0
-    for w, mean, covariance in zip(joint.weights, joint.means, joint.covariances, strict=True):
-        points = mean + grid @ np.linalg.cholesky(covariance).T
-        ratio = np.log(joint.density(points)) - np.log(first.density(points[:, 0]))
-        total += w * float(mass @ (ratio - np.log(second.density(points[:, 1]))))
-    return total
+        return -0.5 * math.log1p(-(c[0, 0, 1] ** 2) / (c[0, 0, 0] * c[0, 1, 1]))
+    scale = np.sqrt(np.diagonal(joint.covariance))
+    means = (joint.means - joint.mean) / scale
+    covariances = joint.covariances / np.outer(scale, scale)
+    points, mass = _in_plane(joint.weights, means, covariances)
+    together = _log_densities(points, joint.weights, means, covariances)
+    for axis in (0, 1):
+        own = means[:, [axis]], covariances[:, [axis]][..., [axis]]
+        together -= _log_densities(points[:, [axis]], joint.weights, *own)
+    return float(mass @ together)
+
+
+def _in_plane(weights: Floats, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+    """Nodes and weights of an expectation under a mixture; heavy components have more of them."""
+    points, mass = [], []
+    for w, mean, covariance in zip(weights, means, covariances, strict=True):
+        n = min(max(math.ceil(HERMITE * math.sqrt(HEAVY * w)), FEWEST), HERMITE)
+        nodes, each = np.polynomial.hermite_e.hermegauss(n)
+        grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+        points.append(mean + grid @ np.linalg.cholesky(covariance).T)
+        mass.append(w * np.outer(each, each).ravel() / (2 * math.pi))
+    return np.concatenate(points), np.concatenate(mass)
+
+
+def _log_densities(points: Floats, weights: Floats, means: Floats, covariances: Floats) -> Floats:
+    """Log density of a mixture at points of shape (points, variables)."""
+    d = points.shape[1]
+    roots = np.linalg.inv(np.linalg.cholesky(covariances)).swapaxes(1, 2)
+    heights = weights * np.linalg.det(roots) / (2 * math.pi) ** (d / 2)
+    found = np.empty(len(points))
+    step = max(1, MOST_CELLS // len(weights))
+    for i in range(0, len(points), step):
+        away = (points[None, i : i + step] - means[:, None]) @ roots
+        found[i : i + step] = heights @ np.exp(-0.5 * np.einsum("kpd,kpd->kp", away, away))
+    return np.asarray(np.log(found))
