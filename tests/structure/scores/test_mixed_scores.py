@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
@@ -122,6 +123,32 @@ def test_a_state_whose_rows_lie_on_a_line_does_not_win():
     found = cs.search(table)
     assert np.isfinite(found.score)
     assert "noise" not in {name for arc in found.dag.arcs for name in arc}
+
+
+def test_a_state_without_a_variance_of_its_own_is_judged_by_the_regression_over_all_states():
+    rng = np.random.default_rng(2)
+    g = np.array(["many"] * 40 + ["two"] * 2 + ["line"] * 12)
+    x, noise = rng.normal(size=54), rng.normal(size=54)
+    y = x + np.where(g == "line", 0.0, noise)
+    found = cs.node_scores(
+        cs.DAG.parse("[g][x][y|g:x]"), cs.read({"g": g, "x": x, "y": y}), cs.scores.LogLikelihood()
+    )
+
+    def left(rows, beta):
+        return y[rows] - np.column_stack([np.ones(rows.sum()), x[rows]]) @ beta
+
+    def regression(rows):
+        design = np.column_stack([np.ones(rows.sum()), x[rows]])
+        beta = np.linalg.lstsq(design, y[rows], rcond=None)[0]
+        return beta, np.sqrt((left(rows, beta) ** 2).sum() / (rows.sum() - 2))
+
+    own, every = regression(g == "many"), regression(np.ones(54, bool))
+    judged = {"many": own, "two": every, "line": every}
+    expected = sum(
+        stats.norm(0, sd).logpdf(left(g == state, beta)).sum()
+        for state, (beta, sd) in judged.items()
+    )
+    assert found["y"] == pytest.approx(expected, rel=1e-10)
 
 
 def test_joint_states_without_rows_add_nothing_but_their_price():
