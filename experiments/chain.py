@@ -117,7 +117,7 @@ def summary(out: Path) -> None:
 
 def hierarchies(cell: Cell) -> list[Row]:
     """A row of measures for each estimator, and for the class prior."""
-    trial = _Trial.of(cell)
+    trial = Trial.of(cell)
     train, root = trial.train, trial.root
     families = [cs.Family(node, trial.dag.parents(node)) for node in trial.dag.nodes]
     counts = cs.count(train, families, by_source=True)
@@ -131,14 +131,14 @@ def hierarchies(cell: Cell) -> list[Row]:
 
 def calibrated(cell: Cell) -> list[Row]:
     """The row of measures of the calibrated chain."""
-    trial = _Trial.of(cell)
+    trial = Trial.of(cell)
     begun = time.perf_counter()
     net = calibrated_chain(trial.dag, trial.train, trial.target)
     return [trial.row(CALIBRATED, net, time.perf_counter() - begun)]
 
 
 @dataclass(frozen=True)
-class _Trial:
+class Trial:
     """The rows and the graph of a cell."""
 
     train: cs.Table
@@ -147,7 +147,7 @@ class _Trial:
     dag: cs.DAG
 
     @classmethod
-    def of(cls, cell: Cell) -> _Trial:
+    def of(cls, cell: Cell) -> Trial:
         split = chain_data.split(cell.problem, cell.structure, cell.repeat)
         train, test = split.at(cell.n_rows)
         learn = cs.naive_bayes if cell.structure == "nb" else cs.tan

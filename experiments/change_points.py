@@ -61,15 +61,13 @@ def found_by(score, panel):
     return arcs
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--networks", type=int, default=100)
-    n = arguments.parse_args().networks
+def arcs_found(n):
+    """The number of true arcs of n networks; for each judge how many it finds, and false ones."""
     judges = {
         "with changes": cs.dynamic.ChangePoints(hazard=1 / 120),
         "without": cs.dynamic.ChangePoints(hazard=1e-12),
     }
-    totals = {name: np.zeros(2) for name in judges}
+    totals = {name: np.zeros(2, int) for name in judges}
     n_true = 0
     for seed in range(n):
         rng = np.random.default_rng(seed)
@@ -80,6 +78,13 @@ def main() -> None:
         for name, judge in judges.items():
             found = found_by(cs.scores.MAP(judge, EvenInNumber()), panel)
             totals[name] += [(found & arcs).sum(), (found & ~arcs).sum()]
+    return n_true, totals
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--networks", type=int, default=100)
+    n_true, totals = arcs_found(arguments.parse_args().networks)
     for name, (hits, false) in totals.items():
         print(
             f"{name:13s} found {hits / n_true:6.1%} of {n_true} arcs, false {false / n_true:5.1%}"

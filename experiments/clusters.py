@@ -49,14 +49,18 @@ def partition(seeds: int, alike: int) -> None:
 @main.command()
 def hospitals() -> None:
     """Heart and eICU."""
-    heart = complete_rows(prepared("heart by hospital").table.select(HEART))
-    click.echo(cs.fusion.clusters(heart))
+    click.echo(cs.fusion.clusters(heart()))
     eicu = complete_rows(prepared("eicu by hospital").table.select(EICU))
     sizes = np.bincount(np.asarray(eicu.source_codes), minlength=len(eicu.sources))
     largest = [eicu.sources[i] for i in np.argsort(-sizes)[:LARGEST]]
     frame = eicu.to_frame()
     kept = frame[frame[eicu.source].isin(largest)]
     click.echo(cs.fusion.clusters(cs.read(kept.astype(str), source=eicu.source)))
+
+
+def heart() -> cs.Table:
+    """The complete rows of the four hospitals."""
+    return complete_rows(prepared("heart by hospital").table.select(HEART))
 
 
 def is_found(seed: int) -> bool:

@@ -134,15 +134,20 @@ def chosen(option: str, text: str, known: tuple[str, ...]) -> list[str]:
 
 def compared(key: Cell, *, seed: int = 0) -> list[Row]:
     """All ways on the same rows with the same gaps."""
-    net = truth(key.network)
-    place = list(SIZES).index(key.network)
-    drawn = np.random.default_rng([seed, place, key.n_rows, key.repeat])
-    whole = net.sample(key.n_rows, seed=drawn)
-    cut = np.random.default_rng([seed, place, key.n_rows, key.repeat, round(1000 * key.share)])
-    table = cs.simulate.with_gaps(whole, mechanism(key), seed=cut)
-    complete = without_gaps(table)
+    net, whole, table, complete = drawn(key, seed=seed)
     told = [*parameters(net, whole, table, complete), *structures(net, whole, table, complete)]
     return [one | {"left": complete.n_rows} for one in told]
+
+
+def drawn(key: Cell, *, seed: int = 0) -> tuple[cs.Network, cs.Table, cs.Table, cs.Table]:
+    """The truth, its rows, the rows with gaps, and those of them that have none."""
+    net = truth(key.network)
+    place = list(SIZES).index(key.network)
+    rng = np.random.default_rng([seed, place, key.n_rows, key.repeat])
+    whole = net.sample(key.n_rows, seed=rng)
+    cut = np.random.default_rng([seed, place, key.n_rows, key.repeat, round(1000 * key.share)])
+    table = cs.simulate.with_gaps(whole, mechanism(key), seed=cut)
+    return net, whole, table, without_gaps(table)
 
 
 def parameters(
