@@ -19,6 +19,7 @@ from consilience.inference.triangulation import (
     Cost,
     Held,
     Triangulation,
+    cells_of,
     interaction,
     triangulate,
 )
@@ -92,8 +93,8 @@ def shape_of_tables(
     family = {name: home[min(axes, key=position.__getitem__)] for name, axes in tables.items()}
     held, below = _held(shape, tables, family), _below(shape, n_states, home)
     is_read = tuple(any(below[name] < 0 for name in own) for own in _residuals(shape))
-    rest = [_cells(own, n_states) for own, r in zip(_residuals(shape), is_read, strict=True) if r]
-    more = sum(_cells(names, n_states) for names in held) + max(rest, default=0.0)
+    rest = [cells_of(own, n_states) for own, r in zip(_residuals(shape), is_read, strict=True) if r]
+    more = sum(cells_of(names, n_states) for names in held) + max(rest, default=0.0)
     cliques = _runs_last(shape, held)
     return TreeShape(
         shape.order,
@@ -145,18 +146,11 @@ def _below(
     below, shortest = dict.fromkeys(n_states, -1), dict.fromkeys(n_states, math.inf)
     for child, (members, n_shared) in enumerate(zip(shape.cliques, shape.n_shared, strict=True)):
         separator = members[:n_shared]
-        length = _cells(separator, n_states)
+        length = cells_of(separator, n_states)
         for name in separator:
             if home[name] == shape.parent[child] and length < shortest[name]:
                 below[name], shortest[name] = child, length
     return below
-
-
-def _cells(names: Collection[str], n_states: Mapping[str, int]) -> float:
-    cells = 1.0  # a float, which does not overflow
-    for name in names:
-        cells *= n_states[name]
-    return cells
 
 
 def _runs_last(shape: Triangulation, held: Sequence[Collection[str]]) -> tuple[Scope, ...]:

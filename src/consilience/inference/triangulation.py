@@ -24,7 +24,7 @@ from consilience.errors import MemoryLimitError
 from consilience.kernels.compile import at_hand
 from consilience.kernels.ordering import FILL, WEIGHT, WEIGHTED_FILL, greedy_order
 
-__all__ = ["MORE_MEMORY", "Cost", "Held", "Triangulation", "interaction", "triangulate"]
+__all__ = ["MORE_MEMORY", "Cost", "Held", "Triangulation", "cells_of", "interaction", "triangulate"]
 
 TRIES = ((1e5, 1), (2e7, 2), (1e10, 24), (1e12, 6), (math.inf, 1))
 """Cells of the best tree so far, and how many tries of each cost are worth it.
@@ -126,8 +126,9 @@ def interaction(
     """
     neighbors: dict[str, dict[str, None]] = {name: {} for name in names}
     for scope in scopes:
+        together = dict.fromkeys(scope)
         for name in scope:
-            neighbors.setdefault(name, {}).update(dict.fromkeys(scope))
+            neighbors.setdefault(name, {}).update(together)
     return {name: tuple(o for o in others if o != name) for name, others in neighbors.items()}
 
 
@@ -181,10 +182,10 @@ def _best_order(
 
 
 def _adjacency(neighbors: Mapping[str, Sequence[str]]) -> npt.NDArray[np.uint8]:
-    position = {name: i for i, name in enumerate(neighbors)}
-    matrix = np.zeros((len(position), len(position)), np.uint8)
-    for name, others in neighbors.items():
-        matrix[position[name], [position[other] for other in others]] = 1
+    n, position = len(neighbors), {name: i for i, name in enumerate(neighbors)}
+    matrix = np.zeros((n, n), np.uint8)
+    each = zip(position.values(), neighbors.values(), strict=True)
+    matrix.reshape(-1)[[n * i + position[other] for i, others in each for other in others]] = 1
     return matrix
 
 
@@ -227,7 +228,7 @@ def _tree(
         n_shared.append(len(above))
         next_one = min(above, key=position.__getitem__, default=None)
         parents.append(-1 if next_one is None else number[first_of[next_one]])
-    cells = [math.prod(float(n_states[name]) for name in clique) for clique in cliques]
+    cells = [cells_of(clique, n_states) for clique in cliques]
     shared = [frozenset(clique[:n]) for clique, n in zip(cliques, n_shared, strict=True)]
     parents = _smaller_parents(parents, shared, cells)
     new = _children_first(parents)
@@ -287,16 +288,21 @@ def _cells_held(
     n_states: Mapping[str, int],
 ) -> float:
     """Cells of all that is held."""
+    total = held.cliques * sum(cells) + held.largest * max(cells, default=1.0)
+    if held.messages:
+        total += held.messages * sum(cells_of(names, n_states) for names in shared)
+    if held.steps:
+        formed = (n_states[name] * cells_of(others, n_states) for name, others in later.items())
+        total += held.steps * sum(formed)
+    return total
 
-    def size(names: Collection[str]) -> float:
-        return math.prod(float(n_states[name]) for name in names)
 
-    return (
-        held.cliques * sum(cells)
-        + held.messages * sum(map(size, shared))
-        + held.steps * sum(n_states[name] * size(others) for name, others in later.items())
-        + held.largest * max(cells, default=1.0)
-    )
+def cells_of(names: Iterable[str], n_states: Mapping[str, int]) -> float:
+    """Cells of a table over some variables: a float, which does not overflow."""
+    cells = 1.0
+    for name in names:
+        cells *= n_states[name]
+    return cells
 
 
 def _cost(cliques: Sequence[tuple[str, ...]], cells: Sequence[float], cells_held: float) -> Cost:
