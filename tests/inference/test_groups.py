@@ -102,7 +102,7 @@ def test_a_likelihood_over_a_set_is_a_child_of_it_that_was_seen(monkeypatch, cos
     belief = {scope: np.empty_like(likelihood)}
     sums = WholeSums.none(1, 1)
     found, log_evidence = batch.expected_sums(np.ones(40, np.int64), sums.dot, belief)
-    counts = {name: one[0] / UNIT for name, one in found.items()}
+    counts = {name: one[0] / UNIT for name, one in batch.by_family(found).items()}
     total = np.zeros(net["y"].table.shape)
     for i in range(table.n_rows):
         seen = np.stack([likelihood[..., i], 1 - likelihood[..., i]], axis=-1)

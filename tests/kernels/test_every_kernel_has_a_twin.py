@@ -100,7 +100,7 @@ WITHOUT = {
     "interface": "pass_forward pass_back best_path",
     "kalman": "filter_rows smooth_rows spread_rows",
     "ordering": "greedy_order",
-    "propagation": "collect distribute margin residual_margins",
+    "propagation": "collect distribute margins residual_margins",
     "trees": "indicators",
 }
 """Kernels that are compared with brute force through the verbs that call them only."""

@@ -26,7 +26,7 @@ from consilience.inference.cutting import Cut
 from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch
 from consilience.inference.large_cases import barren_nodes
-from consilience.inference.layout import Layout, is_normalised
+from consilience.inference.layout import Layout
 from consilience.inference.normal_cases import NormalCases
 from consilience.inference.traceback import draw_rows
 from consilience.inference.whole_sums import WholeSums
@@ -109,19 +109,20 @@ class CutCases:
         n_cells = int(layout.first[-1])
         tables = layout.split(numbers[:n_cells])
         found = [layout.split(digits[:n_cells]) for digits in sums.counts]
-        is_plain = {name: is_normalised(table) for name, table in tables.items()}
+        normalised = layout.normalised(numbers[:n_cells])
         logs = np.empty(len(self.rows))
         for r, row in enumerate(self.rows):
             batch, log_sure = row.with_numbers(tables, numbers[n_cells:])
             beliefs = {scope: np.empty_like(one) for scope, one in batch.likelihoods.items()}
             weight = np.array([row.weight], np.int64)
-            each, log_evidence = batch.expected_sums(weight, sums.dot, beliefs)
+            shares, log_evidence = batch.expected_sums(weight, sums.dot, beliefs)
             logs[r] = log_evidence[0] + log_sure
             if not row.weight or logs[r] == -np.inf:
                 continue
+            each = batch.by_family(shares)
             alone = sums.times(np.ones(1), weight)
             for name, place in row.places.items():
-                if name not in row.barren or not is_plain[name]:
+                if name not in row.barren or name not in normalised:
                     for digits, more in zip(found, each.get(name, alone), strict=True):
                         digits[name][place] += more if name in each else more[0]
             for scope, where in row.sets.items():

@@ -22,7 +22,8 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ from consilience._typing import Bools, Codes, Floats, Integers
 from consilience.data.distinct import rows_alike
 from consilience.inference.evidence import Scope
 from consilience.inference.junction import Entry, JunctionTree
-from consilience.kernels.propagation import collect, distribute, margin
+from consilience.kernels.propagation import collect, distribute, margins
 from consilience.kernels.threads import each_part
 from consilience.kernels.trees import Sizes, indicators
 
@@ -121,14 +122,14 @@ class Batch:
 
         The variable is not observed.
         """
-        v, last = self.tree.index[target], len(self.tree.arrays.parent) - 1
-        answer = np.empty((self.n_rows, int(self.tree.arrays.n_states[v])))
+        answer = np.empty((self.n_rows, self.tree.n_states[target]))
         log = np.empty(self.n_rows)
 
         def work(row_from: int, row_to: int) -> None:
             for group, rows in self._blocks(row_from, row_to, keeps_tables=False):
-                tables, _, _, log_evidence = self._collect(group, rows, keeps_tables=False)
-                weight = self._margin(group, last, np.array([v]), tables, n_rows=len(log_evidence))
+                tables, _, scales, log_evidence = self._collect(group, rows, keeps_tables=False)
+                shared = group._replace(table_start=np.zeros_like(group.table_start))
+                weight, _ = self._margins(((target,),), shared, tables, scales.shape[1])
                 total = weight.sum(axis=0)
                 is_possible = (total > 0) & (log_evidence > -np.inf)
                 answer[self._order[rows]] = np.divide(
@@ -157,37 +158,44 @@ class Batch:
         self,
         weights: Integers,
         dot: Callable[[Floats, Integers], Integers],
-        beliefs: Mapping[Scope, Floats] | None = None,
-        left_out: Mapping[str, Bools] | None = None,
-    ) -> tuple[dict[str, Integers], Floats]:
+        beliefs: Mapping[Scope, Floats] = MappingProxyType({}),
+        left_out: Mapping[str, Bools] = MappingProxyType({}),
+    ) -> tuple[Integers, Floats]:
         """Weighted sums of the posteriors of all families; log probability of each row.
 
         ``dot`` weighs and adds the posteriors of rows, as whole numbers in rows of digits; the sums
-        have these as their first axis. A row that is impossible adds nothing and has minus
-        infinity. The posteriors of the scopes in ``beliefs``, which cliques hold, are written
-        there, shape (states..., rows). The rows in ``left_out[name]`` do not count for that family.
+        have the shape (digits, cells of the tree's tables, one after the other). A row that is
+        impossible adds nothing and has minus infinity. The posteriors of the scopes in ``beliefs``,
+        which cliques hold, are written there, shape (states..., rows). The rows in
+        ``left_out[name]`` do not count for that family.
         """
-        tree = self.tree
+        scopes = tuple(self.tree.tables.values())
+        out = {k: left_out[name] for k, name in enumerate(self.tree.tables) if name in left_out}
         n_digits = len(dot(np.zeros((1, 0)), np.zeros(0, np.int64)))
-        totals = {
-            name: np.zeros([n_digits, *(tree.n_states[axis] for axis in axes)], np.int64)
-            for name, axes in tree.tables.items()
-        }
+        n_cells = self._entry(scopes).starts(self.tree.arrays.n_states)[-1]
+        totals = np.zeros((n_digits, n_cells), np.int64)
         answer = np.empty(self.n_rows)
-        out = {} if left_out is None else left_out
         for group, rows in self._blocks(0, self.n_rows, keeps_tables=True):
             tables, messages, scales, log_evidence = self._collect(group, rows, keeps_tables=True)
             own = self._order[rows]
             answer[own] = log_evidence
             self._distribute(group, tables, messages, scales)
-            for name, total in totals.items():
-                found = self._family(name, group, tables, len(own))
-                counted = np.where(out[name][own], 0, weights[own]) if name in out else weights[own]
-                sizes = self._sizes(tree.tables[name], group)
-                for digits, sums in zip(dot(found, counted), total, strict=True):
-                    self._left(tree.tables[name], group, sums)[...] += digits.reshape(sizes)
-            self._write({} if beliefs is None else beliefs, group, tables, own)
+            found, start = self._margins(scopes, group, tables, len(own))
+            for k, is_out in out.items():
+                found[start[k] : start[k + 1], is_out[own]] = 0.0
+            self._add(dot(found, weights[own]), start, group, totals)
+            self._write(beliefs, group, tables, own)
         return totals, answer
+
+    def by_family(self, sums: Integers) -> dict[str, Integers]:
+        """Sums over the cells of all tables in the shapes of these, digits first; not copied."""
+        n_states, first, found = self.tree.n_states, 0, {}
+        for name, axes in self.tree.tables.items():
+            shape = [n_states[axis] for axis in axes]
+            stop = first + math.prod(shape)
+            found[name] = sums[:, first:stop].reshape(-1, *shape)
+            first = stop
+        return found
 
     def upward(self) -> Iterator[Upward]:
         """The tables of the cliques after the first pass, a block of rows at a time."""
@@ -228,34 +236,54 @@ class Batch:
             self._entries[scopes] = self.tree.entry(scopes)
         return self._entries[scopes]
 
+    def _add(self, sums: Integers, start: Integers, group: _Group, totals: Integers) -> None:
+        """Add sums over the states of families that the group leaves to those over all states."""
+        if totals.shape == sums.shape:  # it leaves all
+            totals += sums
+            return
+        for (name, total), (a, b) in zip(
+            self.by_family(totals).items(), pairwise(start.tolist()), strict=True
+        ):
+            axes = self.tree.tables[name]
+            sizes = self._sizes(axes, group)
+            for digits, one in zip(total, sums, strict=True):
+                self._left(axes, group, digits)[...] += one[a:b].reshape(sizes)
+
     def _write(
         self, beliefs: Mapping[Scope, Floats], group: _Group, tables: Floats, own: Integers
     ) -> None:
         """Write the posteriors of scopes in some rows, which are in these places."""
-        for scope, belief in beliefs.items():
-            found = self._scope(scope, group, tables, len(own))
-            belief[..., own] = 0.0
+        if not beliefs:
+            return
+        found, start = self._margins(tuple(beliefs), group, tables, len(own))
+        for (scope, belief), (a, b) in zip(beliefs.items(), pairwise(start), strict=True):
             sizes = self._sizes(scope, group)
-            self._left(scope, group, belief)[..., own] = found.reshape(*sizes, len(own))
+            belief[..., own] = 0.0
+            self._left(scope, group, belief)[..., own] = found[a:b].reshape(*sizes, len(own))
 
-    def _family(self, name: str, group: _Group, tables: Floats, n_rows: int) -> Floats:
-        """Posterior of a family in each row: shape (joint states that are left, rows)."""
-        return self._of_clique(
-            self.tree.shape.family[name], self.tree.tables[name], group, tables, n_rows=n_rows
+    def _margins(
+        self, scopes: tuple[Scope, ...], group: _Group, tables: Floats, n_rows: int
+    ) -> tuple[Floats, Integers]:
+        """Posteriors of scopes in each row, shape (states that are left, rows), and where those of
+        each start.
+        """
+        tree, entry = self.tree, self._entry(scopes)
+        start = entry.starts(group.sizes)
+        out = np.zeros(start[-1] * n_rows)
+        margins(
+            tree.arrays,
+            group.sizes,
+            group.states,
+            n_rows,
+            *entry[1:],
+            group.table_start * n_rows,
+            tables,
+            start[entry.order] * n_rows,
+            start[entry.order + 1] * n_rows,
+            out,
+            tree.room(n_rows),
         )
-
-    def _scope(self, scope: Scope, group: _Group, tables: Floats, n_rows: int) -> Floats:
-        """Posterior of a scope in each row, likewise."""
-        clique = self.tree.clique_of(scope)
-        if clique is None:
-            raise ValueError(f"no clique holds {scope}.")
-        return self._of_clique(clique, scope, group, tables, n_rows=n_rows)
-
-    def _of_clique(
-        self, clique: int, names: Scope, group: _Group, tables: Floats, *, n_rows: int
-    ) -> Floats:
-        start, stop = group.table_start[clique : clique + 2] * n_rows
-        return self._margin(group, clique, self._numbers(names), tables[start:stop], n_rows=n_rows)
+        return out.reshape(-1, n_rows), start
 
     def _left(self, names: Scope, group: _Group, array: Floats) -> Floats:
         """The part of an array over all states that the group leaves."""
@@ -268,16 +296,6 @@ class Batch:
 
     def _numbers(self, names: Scope) -> Integers:
         return np.array([self.tree.index[name] for name in names], np.int64)
-
-    def _margin(
-        self, group: _Group, clique: int, variables: Integers, table: Floats, *, n_rows: int
-    ) -> Floats:
-        """Sum of a clique's table over all variables but these: shape (joint states, rows)."""
-        tree = self.tree
-        out = np.zeros(int(group.sizes[variables].prod()) * n_rows)
-        room = tree.room(n_rows)
-        margin(tree.arrays, group.sizes, group.states, n_rows, clique, variables, table, out, room)
-        return out.reshape(-1, n_rows)
 
     def _collect(
         self, group: _Group, rows: slice, *, keeps_tables: bool

@@ -21,7 +21,7 @@ import numpy as np
 from consilience._typing import Bools, Floats, Integers
 from consilience.inference.evidence import Evidence, Scope
 from consilience.inference.tree_shape import TreeShape, n_states_of, scopes_of_tables, tree_shape
-from consilience.kernels.propagation import collect, distribute, margin, residual_margins
+from consilience.kernels.propagation import collect, distribute, margins, residual_margins
 from consilience.kernels.trees import Likely, Room, Sizes, TreeArrays
 from consilience.network.network import MEMORY_LIMIT, Network
 
@@ -44,6 +44,31 @@ class Entry(NamedTuple):
         zeros apart.
         """
         return Likely(*self[1:], start[self.order], values, least[self.order])
+
+    def starts(self, sizes: Sizes) -> Integers:
+        """Where numbers for the states that are left start, in the order of the scopes, and end."""
+        cells = np.empty(len(self.order), np.int64)
+        cells[self.order] = np.multiply.reduceat(sizes[self.axes], self.first[:-1])
+        return np.append(0, np.cumsum(cells))
+
+
+class Fit(NamedTuple):
+    """How a table enters the potential of its clique.
+
+    The potential is ``start`` to ``stop`` of all, with the given sizes; the axes of the table go in
+    this order, and its shape there has ones for the variables that it lacks.
+    """
+
+    start: int
+    stop: int
+    sizes: tuple[int, ...]
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def multiply(self, potential: Floats, table: Floats) -> None:
+        """Multiply the table into the potential of all cliques."""
+        own = potential[self.start : self.stop].reshape(self.sizes)
+        own *= table.transpose(self.order).reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +93,8 @@ class JunctionTree:
         For each variable a child of its home whose separator has it, the shortest one, or -1.
     is_read
         For each clique whether marginals need its table, since no separator has a variable of it.
+    fits
+        How each table enters the potentials.
     """
 
     n_states: Mapping[str, int]
@@ -81,6 +108,7 @@ class JunctionTree:
     is_shared: Bools
     below: Integers
     is_read: Bools
+    fits: Mapping[str, Fit]
     _spare: list[Floats] = field(default_factory=list)
 
     @classmethod
@@ -117,7 +145,10 @@ class JunctionTree:
         shape.cost.check(memory_limit)
         index = {name: i for i, name in enumerate(n_states)}
         position = {name: i for i, name in enumerate(shape.order)}
-        arrays = _arrays(numbers, n_states, tables, shape)
+        sizes = [tuple(n_states[name] for name in names) for names in shape.held]
+        fits = _fits(tables, shape, sizes)
+        potential = _potentials(fits, numbers, sum(map(math.prod, sizes)))
+        arrays = _arrays(potential, n_states, shape, sizes)
         margin_start = np.array([0, *accumulate(n_states.values())], np.int64)
         n_axes, middle = np.diff(arrays.start), arrays.start[:-1] + arrays.n_shared
         is_shared = np.arange(len(arrays.axes)) < np.repeat(middle, n_axes)
@@ -133,6 +164,7 @@ class JunctionTree:
             is_shared,
             np.array([shape.below[name] for name in n_states], np.int64),
             np.array(shape.is_read, bool),
+            fits,
         )
 
     def clique_of(self, names: Sequence[str]) -> int | None:
@@ -166,7 +198,7 @@ class JunctionTree:
     def with_tables(self, tables: Mapping[str, Floats]) -> JunctionTree:
         """The same tree with other tables, which need not be normalised."""
         start = self.arrays.potential_start
-        potential = _potentials(self.tables, tables, self.shape, start, n_states=self.n_states)
+        potential = _potentials(self.fits, tables, start[-1])
         arrays = self.arrays._replace(
             potential=potential,
             least=_least_positive(potential, start),
@@ -294,9 +326,22 @@ class Beliefs:
         tree = self.tree
         variables = np.array([tree.index[name] for name in names], np.int64)
         free = tuple(int(self.sizes[v]) for v in variables)
-        out = np.zeros(int(np.prod(free)))
-        table = self.tables[self.table_start[clique] : self.table_start[clique + 1]]
-        margin(tree.arrays, self.sizes, self.states, 1, clique, variables, table, out, tree.room(1))
+        out = np.zeros(math.prod(free))
+        margins(
+            tree.arrays,
+            self.sizes,
+            self.states,
+            1,
+            np.array([clique]),
+            variables,
+            np.array([0, len(names)]),
+            self.table_start,
+            self.tables,
+            np.array([0]),
+            np.array([len(out)]),
+            out,
+            tree.room(1),
+        )
         shape = tuple(int(tree.arrays.n_states[v]) for v in variables)
         full = np.zeros(shape)
         place = tuple(
@@ -390,24 +435,22 @@ def _collect(tree: JunctionTree, evidence: Evidence) -> _Run:
 
 
 def _arrays(
-    numbers: Mapping[str, Floats],
+    potential: Floats,
     n_states: Mapping[str, int],
-    tables: Mapping[str, Scope],
     shape: TreeShape,
+    sizes: Sequence[tuple[int, ...]],
 ) -> TreeArrays:
     index = {name: i for i, name in enumerate(n_states)}
     start = np.array([0, *accumulate(map(len, shape.cliques))], np.int64)
     axes = np.array([index[name] for clique in shape.cliques for name in clique], np.int64)
-    sizes = [math.prod(n_states[name] for name in names) for names in shape.held]
-    potential_start = np.array([0, *accumulate(sizes)], np.int64)
-    potential = _potentials(tables, numbers, shape, potential_start, n_states=n_states)
+    potential_start = np.array(_starts(sizes), np.int64)
     return TreeArrays(
         np.array(list(n_states.values()), np.uint64),
         start,
         axes,
         np.array(shape.n_shared, np.int64),
         np.array(shape.parent, np.int64),
-        _strides(shape, n_states),
+        _strides(shape, sizes),
         potential,
         _least_positive(potential, potential_start),
         _has_zeros(potential, potential_start),
@@ -416,12 +459,12 @@ def _arrays(
     )
 
 
-def _strides(shape: TreeShape, n_states: Mapping[str, int]) -> Sizes:
+def _strides(shape: TreeShape, sizes: Sequence[tuple[int, ...]]) -> Sizes:
     """Strides of the variables of all cliques in their potentials; zero if these lack them."""
     strides: list[int] = []
-    for clique, names in zip(shape.cliques, shape.held, strict=True):
-        behind = accumulate((n_states[name] for name in reversed(names[1:])), mul, initial=1)
-        of = dict(zip(names, reversed([*behind]), strict=False))
+    for clique, names, own in zip(shape.cliques, shape.held, sizes, strict=True):
+        steps = accumulate(reversed(own), mul, initial=1)  # the last one is the length
+        of = dict(zip(reversed(names), steps, strict=False))
         strides += [of.get(name, 0) for name in clique]
     return np.array(strides, np.uint64)
 
@@ -446,22 +489,32 @@ def _child_lists(parent: Sequence[int]) -> tuple[Integers, Integers]:
     return first, following
 
 
-def _potentials(
-    scopes: Mapping[str, Scope],
-    tables: Mapping[str, Floats],
-    shape: TreeShape,
-    start: Integers,
-    *,
-    n_states: Mapping[str, int],
-) -> Floats:
-    """Products of the tables that each clique holds, over their variables, one after the other."""
-    flat = np.ones(start[-1])
+def _starts(sizes: Sequence[tuple[int, ...]]) -> list[int]:
+    """Where the potential of each clique starts, and where the last one ends."""
+    return [0, *accumulate(map(math.prod, sizes))]
+
+
+def _fits(
+    scopes: Mapping[str, Scope], shape: TreeShape, sizes: Sequence[tuple[int, ...]]
+) -> dict[str, Fit]:
+    """How each table enters the potential of its clique, whose variables have these sizes."""
+    start, found = _starts(sizes), {}
     for name, axes in scopes.items():
         clique = shape.family[name]
-        names = shape.held[clique]
-        sizes = [n_states[member] for member in names]
-        order = sorted(range(len(axes)), key=lambda i: names.index(axes[i]))
-        own = [r if member in axes else 1 for member, r in zip(names, sizes, strict=True)]
-        table = flat[start[clique] : start[clique + 1]].reshape(sizes)
-        table *= tables[name].transpose(order).reshape(own)
+        own, places = sizes[clique], [shape.held[clique].index(axis) for axis in axes]
+        found[name] = Fit(
+            start[clique],
+            start[clique + 1],
+            own,
+            tuple(sorted(range(len(axes)), key=places.__getitem__)),
+            tuple([r if i in places else 1 for i, r in enumerate(own)]),
+        )
+    return found
+
+
+def _potentials(fits: Mapping[str, Fit], tables: Mapping[str, Floats], n_cells: int) -> Floats:
+    """Products of the tables that each clique holds, over their variables, one after the other."""
+    flat = np.ones(n_cells)
+    for name, fit in fits.items():
+        fit.multiply(flat, tables[name])
     return flat

@@ -11,7 +11,7 @@ of its tables, and the likelihoods of continuous nodes over their missing parent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from consilience.inference.case_graph import CaseGraph
 from consilience.inference.evidence import Scope
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree
-from consilience.inference.layout import Layout, is_normalised
+from consilience.inference.layout import Layout
 from consilience.inference.normal_cases import NormalCases
 from consilience.inference.traceback import draw_rows
 from consilience.inference.whole_sums import WholeSums
@@ -49,7 +49,8 @@ class LargeCases:
     """Rows for the junction tree: their weights and codes, shape (rows, discrete nodes).
 
     ``leaves`` are the nodes that are taken out of the tree, by their only parent; ``batch`` has the
-    rows for the tree of the others, ``sets`` where their likelihoods are.
+    rows for the tree of the others, whose tables have these ``cells`` among all, and ``sets`` where
+    their likelihoods are.
     """
 
     net: Network
@@ -58,6 +59,7 @@ class LargeCases:
     is_barren: Bools
     leaves: Mapping[str, tuple[str, ...]]
     batch: Batch
+    cells: Integers
     sets: Mapping[Scope, _Likelihood]
     memory_limit: float
 
@@ -83,7 +85,8 @@ class LargeCases:
         is_barren = np.zeros(codes.shape, bool)
         if not keeps_barren:
             is_barren = barren_nodes(net, codes, normal, places)
-        return cls(net, weights, codes, is_barren, leaves, batch, sets, memory_limit)
+        cells = Layout.of(net).cells(tree.tables)
+        return cls(net, weights, codes, is_barren, leaves, batch, cells, sets, memory_limit)
 
     def expect(self, layout: Layout, numbers: Floats, sums: WholeSums) -> WholeSums:
         """The sums with the expected counts of these rows, and their log-likelihood.
@@ -98,18 +101,15 @@ class LargeCases:
         beliefs = {scope: np.empty_like(one) for scope, one in likelihoods.items()}
         batch = self.batch.with_tables(tables, likelihoods)
         found, log_evidence = batch.expected_sums(
-            self.weights, sums.dot, beliefs, self._left_out(tables)
+            self.weights, sums.dot, beliefs, self._left_out(layout.normalised(numbers[:n_cells]))
         )
+        sums.counts[:, self.cells] += found
+        each = [layout.split(digits[:n_cells]) for digits in sums.counts]
         for parent, names in self.leaves.items():
             belief = sums.times(beliefs[(parent,)], self.weights)
             for name in names:
-                found[name] = np.zeros((len(belief), *layout.shapes[name]), np.int64)
-                for digits, table in zip(belief, found[name], strict=True):
-                    leaf_counts(self._column(name), digits, table)
-        first = dict(zip(layout.shapes, layout.first.tolist(), strict=False))
-        for name, tables_of in found.items():
-            flat = tables_of.reshape(len(tables_of), -1)
-            sums.counts[:, first[name] : first[name] + flat.shape[1]] += flat
+                for digits, counts in zip(belief, each, strict=True):
+                    leaf_counts(self._column(name), digits, counts[name])
         for scope, has in self.sets.items():
             share = sums.times(beliefs[scope][..., has.rows], self.weights[has.rows])
             sums.counts[:, n_cells + has.cells.ravel()] += share.reshape(len(share), -1)
@@ -153,18 +153,20 @@ class LargeCases:
             found[scope][..., one.rows] = cells[one.cells]
         return found
 
-    def _left_out(self, tables: Mapping[str, Floats]) -> dict[str, Bools]:
+    def _left_out(self, normalised: Collection[str]) -> dict[str, Bools]:
         """For each family of the tree the rows in which its child is barren.
 
         Tables that are not normalised (those of variational Bayes) must count there: their sums are
         part of what the tree has multiplied.
         """
+        return {name: rows for name, rows in self._barren_in.items() if name in normalised}
+
+    @cached_property
+    def _barren_in(self) -> dict[str, Bools]:
         return {
             name: self.is_barren[:, v]
             for v, name in enumerate(self.net.tables)
-            if name in self.batch.tree.tables
-            and self.is_barren[:, v].any()
-            and is_normalised(tables[name])
+            if name in self.batch.tree.tables and self.is_barren[:, v].any()
         }
 
     def _of_leaves(self, tables: Mapping[str, Floats]) -> tuple[dict[Scope, Floats], Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
@@ -14,7 +14,7 @@ from consilience import _freeze
 from consilience._typing import Floats, Integers
 from consilience.distributions import Categorical
 
-__all__ = ["HasTables", "Layout", "is_normalised"]
+__all__ = ["HasTables", "Layout"]
 
 NORMALISED = 1e-9
 """Rows of a table whose sums differ from one by no more are normalised."""
@@ -80,12 +80,19 @@ class Layout:
             for (name, shape), (start, stop) in zip(self.shapes.items(), ends, strict=True)
         }
 
+    def cells(self, names: Iterable[str]) -> Integers:
+        """Where the cells of some tables stand, those of one table after the other."""
+        number = {name: k for k, name in enumerate(self.shapes)}
+        ranges = [np.arange(*self.first[number[name] :][:2]) for name in names]
+        return np.concatenate([*ranges, np.zeros(0, np.int64)])
+
     def row_sums(self, vector: Floats) -> Floats:
         """For each cell the sum of its row."""
         sums: Floats = np.bincount(self.row_of, vector, 0).astype(float)
         return sums[self.row_of]
 
-
-def is_normalised(table: Floats) -> bool:
-    """Whether the rows of a table are distributions; those of variational Bayes are not."""
-    return np.allclose(table.sum(axis=-1), 1.0, rtol=0, atol=NORMALISED)
+    def normalised(self, vector: Floats) -> set[str]:
+        """The tables whose rows are distributions; those of variational Bayes are not."""
+        is_off = np.abs(self.row_sums(vector) - 1.0) > NORMALISED
+        has_off = np.logical_or.reduceat(is_off, self.first[:-1]) if is_off.size else is_off
+        return {name for name, off in zip(self.shapes, has_off.tolist(), strict=True) if not off}

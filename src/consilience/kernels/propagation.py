@@ -38,7 +38,7 @@ from consilience._typing import Floats, Integers
 from consilience.kernels.compile import inner, kernel
 from consilience.kernels.trees import Likely, Room, Sizes, TreeArrays
 
-__all__ = ["collect", "distribute", "margin", "residual_margins"]
+__all__ = ["collect", "distribute", "margins", "residual_margins"]
 
 VERSION = "0.1.0"  # numba's cache does not see edits elsewhere: a release must not meet an old one
 
@@ -163,27 +163,36 @@ def distribute(
 
 
 @kernel
-def margin(
+def margins(
     tree: TreeArrays,
     sizes: Sizes,
     states: Sizes,
     n_rows: int,
-    clique: int,
-    variables: Integers,
-    table: Floats,
+    clique: Integers,
+    axes: Integers,
+    first: Integers,
+    table_start: Integers,
+    tables: Floats,
+    start: Integers,
+    stop: Integers,
     out: Floats,
     room: Room,
 ) -> None:
-    """Add to ``out``, which is zero, a clique's table summed over all variables but these.
+    """Add to ``out``, which is zero, tables of cliques summed over all but some variables each.
 
-    They keep their order. What comes from a root is made to sum to one in each row.
+    Sum ``k`` is that of ``clique[k]`` over all but the variables ``axes[first[k]:first[k + 1]]``,
+    which keep their order, and is written from ``start[k]`` to ``stop[k]``. What comes from a root
+    is made to sum to one in each row.
     """
-    rows, zero, at = np.uint64(n_rows), np.uint64(0), _place(tree, clique, states)
-    k = _axes(tree, clique, variables, 0, len(variables), sizes, rows, room)
-    _add_to(out, zero, room.work, k, table, zero, tree.potential, at, tree.has_zeros[clique])
-    if tree.parent[clique] < 0:
-        for b in range(n_rows):
-            _normalize(out, b, len(out), n_rows)
+    rows = np.uint64(n_rows)
+    for k in range(len(clique)):
+        c, s = clique[k], np.uint64(start[k])
+        t, at, has_zeros = np.uint64(table_start[c]), _place(tree, c, states), tree.has_zeros[c]
+        n_axes = _axes(tree, c, axes, first[k], first[k + 1], sizes, rows, room)
+        _add_to(out, s, room.work, n_axes, tables, t, tree.potential, at, has_zeros)
+        if tree.parent[c] < 0:
+            for b in range(n_rows):
+                _normalize(out, start[k] + b, stop[k], n_rows)
 
 
 @kernel
