@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from test_expected_cases_twin import random_cases
 
 from consilience._freeze import read_only
+from consilience.inference.case_graph import flat_lists
 from consilience.kernels import cases
 
 CHILDREN = {0: [2], 1: [2, 3], 2: [4], 3: [], 4: []}
@@ -97,6 +98,29 @@ def test_cases_are_pairs_of_one_set_whose_families_start_alike():
     leaders = cases.merge_cases(order, of_set, first, offset, case_of)
     assert len(leaders) == len(set(twin))
     assert all(twin[leaders[case_of[i]]] == twin[i] for i in range(50))
+
+
+def test_joint_states_of_a_set_lead_into_its_families_by_strides():
+    n_states, shapes = np.array([2, 3, 2, 1]), {0: (0, 1), 1: (2,), 2: (1, 0, 2), 3: (3,)}
+    sizes = {f: [n_states[v] for v in axes] for f, axes in shapes.items()}
+    strides = {f: [int(np.prod(one[i + 1 :])) for i in range(len(one))] for f, one in sizes.items()}
+    sets, touched = [(0, 1), (), (1, 2, 3)], [(0, 2), (), (0, 1, 2, 3)]
+    axes, axes_first = flat_lists(list(shapes.values()))
+    n_joint = [int(np.prod(n_states[list(one)])) for one in sets]
+    first = np.cumsum([0, *(len(f) * n for f, n in zip(touched, n_joint, strict=True))])
+    inside = np.full(first[-1], -1, np.int32)
+    cases.joint_places(
+        *(*flat_lists(sets), *flat_lists(touched), n_states, axes.astype(np.int32)),
+        *(flat_lists(list(strides.values()))[0], axes_first, inside, first),
+    )
+    twin = []
+    for members, families in zip(sets, touched, strict=True):
+        for f in families:
+            for joint in product(*(range(n_states[v]) for v in members)):
+                state = dict(zip(members, joint, strict=True))
+                at = [state.get(v, 0) * d for v, d in zip(shapes[f], strides[f], strict=True)]
+                twin.append(sum(at))
+    np.testing.assert_array_equal(inside, twin)
 
 
 @pytest.mark.parametrize("n_joint", [1, 2, 5])

@@ -24,8 +24,8 @@ TWINS = {
     },
     "cases": {
         "kernels/test_case_twins.py": (
-            "hide_barren hidden_sets case_offsets merge_cases draw_cases leaf_likelihoods "
-            "leaf_counts"
+            "hide_barren hidden_sets case_offsets merge_cases joint_places draw_cases "
+            "leaf_likelihoods leaf_counts"
         ),
         "kernels/test_expected_cases_twin.py": "expect_cases",
     },

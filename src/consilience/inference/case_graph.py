@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from consilience.inference.evidence import Scope
 from consilience.inference.triangulation import interaction
 from consilience.network.network import Network
 
-__all__ = ["CaseGraph"]
+__all__ = ["CaseGraph", "flat_lists"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,10 +40,10 @@ class CaseGraph:
             neighbors.append([index[name] for name in scope])
             children.append([])
         n_states = (*(net.variables[name].n_states for name in names), *(1 for _ in scopes))
-        return cls(n_states, _flat(neighbors), _flat(children))
+        return cls(n_states, flat_lists(neighbors), flat_lists(children))
 
 
-def _flat(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
+def flat_lists(lists: Sequence[Sequence[int]]) -> tuple[Integers, Integers]:
     """Lists one after the other, and where each starts."""
     flat = np.array([v for one in lists for v in one], np.int64)
-    return flat, np.array([0, *np.cumsum([len(one) for one in lists])], np.int64)
+    return flat, np.array([0, *accumulate(map(len, lists))], np.int64)

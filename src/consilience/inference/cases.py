@@ -50,7 +50,7 @@ from consilience.errors import (
     MemoryLimitError,
     ModelError,
 )
-from consilience.inference.case_graph import CaseGraph
+from consilience.inference.case_graph import CaseGraph, flat_lists
 from consilience.inference.case_pool import HiddenSet, OpenRows, Pool, summed
 from consilience.inference.cut_cases import CutCases
 from consilience.inference.evidence import Scope
@@ -66,6 +66,7 @@ from consilience.kernels.cases import (
     expect_cases,
     hidden_sets,
     hide_barren,
+    joint_places,
     merge_cases,
 )
 from consilience.network.network import MEMORY_LIMIT, Network
@@ -328,11 +329,12 @@ class Cases:
         """
         numbers = np.concatenate([theta, cells.values]) if len(cells.values) else theta
         sums = WholeSums.none(len(numbers), self.scale)
-        logs = np.empty(len(self.small.of_set))
+        totals, log_scales = np.empty((2, len(self.small.of_set)))
         room = self._room()
         digits = np.empty((2, len(room)), np.int64)
-        expect_cases(self.small, numbers, UNIT, sums.counts, logs, room, digits)
-        sums = sums.with_logs(logs, self.small.weight)
+        expect_cases(self.small, numbers, UNIT, sums.counts, totals, log_scales, room, digits)
+        with np.errstate(divide="ignore"):
+            sums = sums.with_logs(np.log(totals) + log_scales, self.small.weight)
         return sums if self.large is None else self.large.expect(self.layout, numbers, sums)
 
     def draw(
@@ -476,10 +478,11 @@ class _Pairs:
         is_small = self.n_joint <= MOST_JOINT_STATES
         sets = [one if small else () for one, small in zip(self.members, is_small, strict=True)]
         touched = [shape.touched(*one) for one in zip(sets, self.barren, strict=True)]
-        n_families = np.array([len(one) for one in touched], np.int64)
+        touched_flat, touched_first = flat_lists(touched)
+        n_families = np.diff(touched_first)
         pairs = np.flatnonzero(kept)
         pair_rows, of_set = self.rows[pairs], self.of_set[pairs]
-        first = np.append(0, np.cumsum(n_families[of_set])).astype(np.int64)
+        first = _firsts(n_families[of_set])
         _check.memory(
             "the cases of the incomplete rows", 4.0 * first[-1], memory_limit, "Use fewer rows."
         )
@@ -490,8 +493,8 @@ class _Pairs:
             pair_rows,
             of_set,
             first,
-            np.array([f for one in touched for f in one], np.int64),
-            np.append(0, np.cumsum(n_families)).astype(np.int64),
+            touched_flat,
+            touched_first,
             layout.first[:-1],
             shape.axes,
             shape.strides,
@@ -504,18 +507,38 @@ class _Pairs:
         case_of = np.empty(len(pairs), np.int64)
         leaders = merge_cases(order, of_set, first, offset, case_of)
         weight = summed(case_of, rows.weights[pair_rows], len(leaders))
-        taken = np.concatenate([np.arange(first[p], first[p + 1]) for p in leaders] or [first[:0]])
-        inside = [shape.inside(one, families) for one, families in zip(sets, touched, strict=True)]
+        case_first = _firsts(n_families[of_set[leaders]])
+        taken = np.arange(case_first[-1])
+        taken += np.repeat(first[leaders] - case_first[:-1], np.diff(case_first))
+        n_joint = np.where(is_small, self.n_joint, 1).astype(np.int64)
+        inside_first = _firsts(n_joint * n_families)
+        inside = np.empty(inside_first[-1], np.int32)
+        joint_places(
+            *flat_lists(sets),
+            touched_flat,
+            touched_first,
+            shape.n_states,
+            shape.axes,
+            shape.strides,
+            shape.axes_first,
+            inside,
+            inside_first,
+        )
         return CaseArrays(
             of_set[leaders],
             weight,
-            np.append(0, np.cumsum(n_families[of_set[leaders]])).astype(np.int64),
+            case_first,
             offset[taken],
-            np.where(is_small, self.n_joint, 1).astype(np.int64),
+            n_joint,
             n_families,
-            np.concatenate([*(one.ravel() for one in inside), np.zeros(0)]).astype(np.int32),
-            np.append(0, np.cumsum([one.size for one in inside])).astype(np.int64),
+            inside,
+            inside_first,
         )
+
+
+def _firsts(sizes: Integers) -> Integers:
+    """Where parts of these sizes start, one after the other, and where the last one ends."""
+    return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
 
 def _ranks_of_sets(
@@ -540,7 +563,7 @@ class _Shape:
     strides of each.
     """
 
-    n_states: tuple[int, ...]
+    n_states: Integers
     axes: npt.NDArray[np.int32]
     strides: Integers
     axes_first: Integers
@@ -558,7 +581,7 @@ class _Shape:
         families = [[f for f, one in enumerate(axes) if v in one] for v in range(len(index))]
         families += [[len(index) + s] for s in range(len(scopes))]
         return cls(
-            tuple(n_states),
+            np.array(n_states, np.int64),
             np.array([v for one in axes for v in one], np.int32),
             np.array([step for one in strides for step in one], np.int64),
             np.append(0, np.cumsum([len(one) for one in axes])).astype(np.int64),
@@ -571,21 +594,6 @@ class _Shape:
         Families are numbered like their children.
         """
         return sorted({f for v in members for f in self.families_of[v]} - set(barren))
-
-    def inside(self, members: tuple[int, ...], families: list[int]) -> Integers:
-        """How far into each family every joint state of the members leads.
-
-        Shape (families, joint states); the last member varies fastest.
-        """
-        sizes = [self.n_states[v] for v in members]
-        out = np.zeros((len(families), *sizes), np.int64)
-        for k, f in enumerate(families):
-            for a in range(self.axes_first[f], self.axes_first[f + 1]):
-                if self.axes[a] in members:
-                    at = members.index(int(self.axes[a]))
-                    step = self.strides[a] * np.arange(sizes[at])
-                    out[k] += step.reshape([-1 if i == at else 1 for i in range(len(sizes))])
-        return out.reshape(len(families), int(np.prod(sizes)))
 
 
 def _counted(net: Network, layout: Layout, rows: _Rows, is_kept: Bools) -> Integers:

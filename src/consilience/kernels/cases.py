@@ -33,6 +33,7 @@ __all__ = [
     "expect_cases",
     "hidden_sets",
     "hide_barren",
+    "joint_places",
     "leaf_counts",
     "leaf_likelihoods",
     "merge_cases",
@@ -226,33 +227,79 @@ def merge_cases(
 
 
 @kernel
+def joint_places(
+    members: Integers,
+    members_first: Integers,
+    touched: Integers,
+    touched_first: Integers,
+    n_states: Integers,
+    axes: npt.NDArray[np.int32],
+    strides: Integers,
+    axes_first: Integers,
+    inside: npt.NDArray[np.int32],
+    inside_first: Integers,
+) -> None:
+    """How far into each family of a hidden set every joint state of its members leads.
+
+    The members of set ``s`` are ``members[members_first[s]:members_first[s + 1]]``, of which the
+    last varies fastest; its families and theirs are as for :func:`case_offsets`. The answer for it
+    is ``inside[inside_first[s]:]``, shape (families, joint states).
+    """
+    for s in range(len(members_first) - 1):
+        at = inside_first[s]
+        for k in range(touched_first[s], touched_first[s + 1]):
+            f, n = touched[k], 1
+            inside[at] = 0
+            for m in range(members_first[s + 1] - 1, members_first[s] - 1, -1):
+                stride = 0
+                for a in range(axes_first[f], axes_first[f + 1]):
+                    if axes[a] == members[m]:
+                        stride = strides[a]
+                for state in range(1, n_states[members[m]]):
+                    for j in range(n):
+                        inside[at + state * n + j] = inside[at + j] + state * stride
+                n *= n_states[members[m]]
+            at += n
+
+
+@kernel
 def expect_cases(
     cases: CaseArrays,
     theta: Floats,
     unit: float,
     counts: Integers,
-    logs: Floats,
+    totals: Floats,
+    log_scales: Floats,
     work: Floats,
     digits: Integers,
 ) -> None:
-    """Add the expected counts of all cases to ``counts``; leave the log w of each in ``logs``.
+    """Add the expected counts of all cases to ``counts``; leave the sum of the w of each in
+    ``totals``, and the log of its unit in ``log_scales``.
 
     Posteriors are rounded to multiples of ``1 / unit`` before they are weighted and added, so the
     sums are whole numbers that do not depend on their order. If ``counts`` has two rows the second
     has the lower digits. ``work`` and the two rows of ``digits`` have room for the largest number
-    of joint states. An impossible case has minus infinity, and is not counted.
+    of joint states. An impossible case has the total zero, and is not counted.
+
+    The loops over the cases of a set stand in functions of their own, which take the arrays of
+    the cases apart once: numba counts references whenever it does.
     """
-    for c in range(len(cases.of_set)):
-        n = cases.n_joint[cases.of_set[c]]
+    start, n_cases = 0, len(cases.of_set)
+    while start < n_cases:
+        stop = start + 1
+        while stop < n_cases and cases.of_set[stop] == cases.of_set[start]:
+            stop += 1
+        n = cases.n_joint[cases.of_set[start]]
         # Written out so that the compiler makes a loop of its own for each number.
         if n == 2:
-            logs[c] = _expect_few(cases, c, theta, unit, counts, 2)
+            _expect_few(cases, start, stop, theta, unit, counts, totals, log_scales, 2)
         elif n == 3:
-            logs[c] = _expect_few(cases, c, theta, unit, counts, 3)
+            _expect_few(cases, start, stop, theta, unit, counts, totals, log_scales, 3)
         elif n == 4:
-            logs[c] = _expect_few(cases, c, theta, unit, counts, 4)
+            _expect_few(cases, start, stop, theta, unit, counts, totals, log_scales, 4)
         else:
-            logs[c] = _expect_many(cases, c, theta, unit, counts, work, digits)
+            _expect_many(cases, start, stop, theta, unit, counts, totals, log_scales, work, digits)
+        start = stop
 
 
 @inner
@@ -270,87 +317,113 @@ def _times(share: float, weight: int, is_wide: bool) -> tuple[int, int]:
 
 @inner
 def _expect_few(
-    cases: CaseArrays, c: int, theta: Floats, unit: float, counts: Integers, n: int
-) -> float:
-    """One case of two to four joint states, whose weights stay in registers.
+    cases: CaseArrays,
+    start: int,
+    stop: int,
+    theta: Floats,
+    unit: float,
+    counts: Integers,
+    totals: Floats,
+    log_scales: Floats,
+    n: int,
+) -> None:
+    """Cases of one set of two to four joint states, whose weights stay in registers.
 
     Those beyond the last state read what the last one reads and weigh nothing. The indices are
     unsigned, which spares a question about each of them.
     """
-    third, fourth = min(2, n - 1), min(3, n - 1)
-    w0, w1, w2, w3 = 1.0, 1.0, 1.0 if n > 2 else 0.0, 1.0 if n > 3 else 0.0
-    log_scale = 0.0
-    inside, start, stop = cases.inside, cases.first[c], cases.first[c + 1]
-    at = cases.inside_first[cases.of_set[c]]
-    for k in range(start, stop):
-        place = cases.offset[k]
-        w0 *= theta[np.uint64(place + inside[at])]
-        w1 *= theta[np.uint64(place + inside[at + 1])]
-        w2 *= theta[np.uint64(place + inside[at + third])]
-        w3 *= theta[np.uint64(place + inside[at + fourth])]
-        at += n
-        if (k - start) & 7 == 7:
-            largest = max(max(w0, w1), max(w2, w3))
-            if 0.0 < largest < SMALL:
-                w0, w1, w2, w3 = w0 / largest, w1 / largest, w2 / largest, w3 / largest
-                log_scale += np.log(largest)
-    total = w0 + w1 + w2 + w3
-    if total <= 0.0:
-        return -np.inf
-    share, weight, is_wide = unit / total, cases.weight[c], len(counts) > 1
-    h0, l0 = _times(w0 * share, weight, is_wide)
-    h1, l1 = _times(w1 * share, weight, is_wide)
-    h2, l2 = _times(w2 * share, weight, is_wide)
-    h3, l3 = _times(w3 * share, weight, is_wide)
-    at = cases.inside_first[cases.of_set[c]]
-    for k in range(start, stop):
-        place = cases.offset[k]
-        counts[0, np.uint64(place + inside[at])] += h0
-        counts[0, np.uint64(place + inside[at + 1])] += h1
-        if n > 2:
-            counts[0, np.uint64(place + inside[at + third])] += h2
-        if n > 3:
-            counts[0, np.uint64(place + inside[at + fourth])] += h3
+    inside, offset, first, weights = cases.inside, cases.offset, cases.first, cases.weight
+    origin, step, is_wide = cases.inside_first[cases.of_set[start]], np.uint64(n), len(counts) > 1
+    second, third, fourth = np.uint64(1), np.uint64(min(2, n - 1)), np.uint64(min(3, n - 1))
+    for c in range(start, stop):
+        w0, w1, w2, w3 = 1.0, 1.0, 1.0 if n > 2 else 0.0, 1.0 if n > 3 else 0.0
+        begin, end, at, log_scale = first[c], first[c + 1], np.uint64(origin), 0.0
+        for k in range(begin, end):
+            place = offset[np.uint64(k)]
+            w0 *= theta[np.uint64(place + inside[at])]
+            w1 *= theta[np.uint64(place + inside[at + second])]
+            w2 *= theta[np.uint64(place + inside[at + third])]
+            w3 *= theta[np.uint64(place + inside[at + fourth])]
+            at += step
+            if (k - begin) & 7 == 7:
+                largest = max(max(w0, w1), max(w2, w3))
+                if 0.0 < largest < SMALL:
+                    w0, w1, w2, w3 = w0 / largest, w1 / largest, w2 / largest, w3 / largest
+                    log_scale += np.log(largest)
+        total = w0 + w1 + w2 + w3
+        totals[c], log_scales[c] = total, log_scale
+        if total <= 0.0:
+            continue
+        share, weight, at = unit / total, weights[c], np.uint64(origin)
+        h0, l0 = _times(w0 * share, weight, is_wide)
+        h1, l1 = _times(w1 * share, weight, is_wide)
+        h2, l2 = _times(w2 * share, weight, is_wide)
+        h3, l3 = _times(w3 * share, weight, is_wide)
+        _add_few(counts[0], offset, begin, end, inside, at, n, h0, h1, h2, h3)
         if is_wide:
-            counts[1, np.uint64(place + inside[at])] += l0
-            counts[1, np.uint64(place + inside[at + 1])] += l1
-            if n > 2:
-                counts[1, np.uint64(place + inside[at + third])] += l2
-            if n > 3:
-                counts[1, np.uint64(place + inside[at + fourth])] += l3
-        at += n
-    return np.log(total) + log_scale
+            _add_few(counts[1], offset, begin, end, inside, at, n, l0, l1, l2, l3)
+
+
+@inner
+def _add_few(
+    counts: Integers,
+    offset: npt.NDArray[np.int32],
+    begin: int,
+    end: int,
+    inside: npt.NDArray[np.int32],
+    at: np.uint64,
+    n: int,
+    n0: int,
+    n1: int,
+    n2: int,
+    n3: int,
+) -> None:
+    """Add the numbers of two to four joint states to the counts of all families of a case."""
+    for k in range(begin, end):
+        place = offset[np.uint64(k)]
+        counts[np.uint64(place + inside[at])] += n0
+        counts[np.uint64(place + inside[at + np.uint64(1)])] += n1
+        if n > 2:
+            counts[np.uint64(place + inside[at + np.uint64(2)])] += n2
+        if n > 3:
+            counts[np.uint64(place + inside[at + np.uint64(3)])] += n3
+        at += np.uint64(n)
 
 
 @inner
 def _expect_many(
     cases: CaseArrays,
-    c: int,
+    start: int,
+    stop: int,
     theta: Floats,
     unit: float,
     counts: Integers,
+    totals: Floats,
+    log_scales: Floats,
     work: Floats,
     digits: Integers,
-) -> float:
-    """One case of any number of joint states."""
-    s = cases.of_set[c]
-    n = cases.n_joint[s]
-    total, log_scale = _weigh(cases, c, s, theta, work)
-    if total <= 0.0:
-        return -np.inf
-    share, is_wide = unit / total, len(counts) > 1
-    for j in range(n):
-        digits[0, j], digits[1, j] = _times(work[j] * share, cases.weight[c], is_wide)
-    at = cases.inside_first[s]
-    for k in range(cases.first[c], cases.first[c + 1]):
-        place = cases.offset[k]
+) -> None:
+    """Cases of one set of any number of joint states."""
+    s = cases.of_set[start]
+    n, origin, is_wide = np.uint64(cases.n_joint[s]), cases.inside_first[s], len(counts) > 1
+    inside, offset, first, weights = cases.inside, cases.offset, cases.first, cases.weight
+    for c in range(start, stop):
+        at, begin, end = np.uint64(origin), first[c], first[c + 1]
+        total, log_scale = _weigh(offset, begin, end, inside, at, n, theta, work)
+        totals[c], log_scales[c] = total, log_scale
+        if total <= 0.0:
+            continue
+        share, weight = unit / total, weights[c]
         for j in range(n):
-            counts[0, np.uint64(place + cases.inside[at + j])] += digits[0, j]
-        if is_wide:
+            digits[0, j], digits[1, j] = _times(work[j] * share, weight, is_wide)
+        for k in range(begin, end):
+            place = offset[np.uint64(k)]
             for j in range(n):
-                counts[1, np.uint64(place + cases.inside[at + j])] += digits[1, j]
-        at += n
-    return np.log(total) + log_scale
+                counts[0, np.uint64(place + inside[at + j])] += digits[0, j]
+            if is_wide:
+                for j in range(n):
+                    counts[1, np.uint64(place + inside[at + j])] += digits[1, j]
+            at += n
 
 
 @kernel
@@ -367,11 +440,11 @@ def draw_cases(
     The draws of a case, as many as its weight, take the uniform numbers in turn; the joint states
     drawn are left in ``states`` in that order. False if a case is impossible.
     """
-    u = 0
+    inside, offset, first, u = cases.inside, cases.offset, cases.first, 0
     for c in range(len(cases.of_set)):
-        s = cases.of_set[c]
-        n = cases.n_joint[s]
-        total, _ = _weigh(cases, c, s, theta, work)
+        s, begin, end = cases.of_set[c], first[c], first[c + 1]
+        n, origin = cases.n_joint[s], cases.inside_first[s]
+        total, _ = _weigh(offset, begin, end, inside, np.uint64(origin), np.uint64(n), theta, work)
         if total <= 0.0:
             return False
         for j in range(1, n):
@@ -383,30 +456,37 @@ def draw_cases(
                 j += 1
             states[u] = j
             u += 1
-            at = cases.inside_first[s] + j
-            for k in range(cases.first[c], cases.first[c + 1]):
-                counts[cases.offset[k] + cases.inside[at]] += 1.0
+            at = origin + j
+            for k in range(begin, end):
+                counts[offset[k] + inside[at]] += 1.0
                 at += n
     return True
 
 
 @inner
-def _weigh(cases: CaseArrays, c: int, s: int, theta: Floats, work: Floats) -> tuple[float, float]:
-    """Fill ``work`` with the weights of the joint states; their sum, and the log of its unit."""
-    n = cases.n_joint[s]
+def _weigh(
+    offset: npt.NDArray[np.int32],
+    begin: int,
+    end: int,
+    inside: npt.NDArray[np.int32],
+    at: np.uint64,
+    n: np.uint64,
+    theta: Floats,
+    work: Floats,
+) -> tuple[float, float]:
+    """Fill ``work`` with the weights of the joint states; their sum, and the log of its unit.
+
+    The families of the case start at ``offset[begin:end]``.
+    """
     log_scale = 0.0
-    at = cases.inside_first[s]
-    start = cases.first[c]
-    for k in range(start, cases.first[c + 1]):
-        place = cases.offset[k]
-        if k == start:
-            for j in range(n):
-                work[j] = theta[np.uint64(place + cases.inside[at + j])]
-        else:
-            for j in range(n):
-                work[j] *= theta[np.uint64(place + cases.inside[at + j])]
+    for j in range(n):
+        work[j] = 1.0
+    for k in range(begin, end):
+        place = offset[np.uint64(k)]
+        for j in range(n):
+            work[j] *= theta[np.uint64(place + inside[at + j])]
         at += n
-        if (k - start) % 8 == 7:
+        if (k - begin) & 7 == 7:
             largest = 0.0
             for j in range(n):
                 largest = max(largest, work[j])
