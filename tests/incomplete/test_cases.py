@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import ImpossibleEvidenceError
-from consilience.inference import cases as module
+from consilience.inference import case_sets as module
 from consilience.inference.cases import Cases
 from consilience.inference.completion import completed, completions
 

@@ -7,7 +7,7 @@ import pytest
 
 import consilience as cs
 from consilience.errors import MemoryLimitError
-from consilience.inference import cases
+from consilience.inference import case_sets
 from consilience.inference.cases import Cases
 from consilience.inference.completion import completed, completions
 from consilience.inference.cut_cases import CutCases
@@ -42,7 +42,7 @@ every_net = pytest.mark.parametrize("net", NETS.values(), ids=NETS)
 
 @pytest.fixture(autouse=True)
 def _only_trees(monkeypatch):
-    monkeypatch.setattr(cases, "MOST_JOINT_STATES", 1)
+    monkeypatch.setattr(case_sets, "MOST_JOINT_STATES", 1)
 
 
 @pytest.fixture

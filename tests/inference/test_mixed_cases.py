@@ -19,7 +19,7 @@ from consilience.errors import (
     MemoryLimitError,
     ModelError,
 )
-from consilience.inference import cases as module
+from consilience.inference import case_sets as module
 from consilience.inference.cases import Cases
 from consilience.inference.completion import completed
 from consilience.statistics.gather import count, engine_of
