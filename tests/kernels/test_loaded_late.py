@@ -69,6 +69,14 @@ def test_a_kernel_and_the_loops_it_calls_are_the_same_in_python_and_compiled():
     assert (kept.__name__, kept.__doc__) == ("total", "The sum of squares.")
 
 
+def test_a_small_loop_that_is_asked_for_again_and_again_is_left_to_numba(monkeypatch):
+    monkeypatch.setattr("consilience.kernels.compile.PATIENCE", 2)
+    minus_one = _module("alone", "@kernel\ndef minus_one(x):\n    return x - 1")["minus_one"]
+    found = [at_hand(minus_one, is_small=True) for _ in range(3)]
+    assert [one is minus_one for one in found] == [False, False, True]
+    assert [one(3) for one in found] == [2, 2, 2]
+
+
 def test_an_instruction_is_made_with_its_module():
     values = np.array([1.5, -2.0])
     at_hand(doubled_all, is_small=True)(values)

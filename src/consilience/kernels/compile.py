@@ -23,6 +23,9 @@ __all__ = ["IS_COMPILED", "at_hand", "inner", "instruction", "kernel"]
 
 IS_COMPILED = os.environ.get("CONSILIENCE_COMPILE", "1") != "0"
 
+PATIENCE = 200
+"""How often a loop is run in Python before numba is loaded for it."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _lock = RLock()
@@ -44,8 +47,13 @@ def instruction(make: Callable[[], Any]) -> Callable[[Function], Function]:
 
 
 def at_hand(loop: Function, *, is_small: bool) -> Function:
-    """The loop, or, if little is to be done and numba has not made it yet, the same in Python."""
-    return cast(Function, loop.plain()) if is_small and isinstance(loop, _Later) else loop
+    """The loop, or, if little is to be done and numba has not made it yet, the same in Python.
+
+    One that is asked for again and again is left to numba all the same.
+    """
+    if not is_small or not isinstance(loop, _Later) or loop.n_plain >= PATIENCE:
+        return loop
+    return cast(Function, loop.plain())
 
 
 class _Later:
@@ -58,6 +66,7 @@ class _Later:
     def __init__(self, function: Callable[..., Any], make: Callable[[Any], Any]) -> None:
         update_wrapper(self, function)
         self.function, self._make = function, make
+        self.n_plain = 0
         self._made: Any = None
         self._plain: Any = None
 
@@ -70,8 +79,12 @@ class _Later:
         return getattr(self._compiled(), name)
 
     def plain(self) -> Any:
-        """The loop in Python, with those that it calls; the compiled one if there is one."""
+        """The loop in Python, with those that it calls; the compiled one if there is one.
+
+        How often it was asked for is counted.
+        """
         with _lock:
+            self.n_plain += 1
             if self._made is None and self._plain is None:
                 held = dict(self.function.__globals__)
                 loops = {name: v for name, v in held.items() if isinstance(v, _Later)}
