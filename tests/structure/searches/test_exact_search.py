@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from search_oracles import FIVE, FOUR, is_legal, random_rows, scores_of_all
+from search_oracles import FOUR, all_on_five, is_legal, random_rows, scores_of_all
 
 import consilience as cs
 from consilience.errors import InputError, MemoryLimitError, ModelError
@@ -50,7 +50,7 @@ def test_no_graph_on_four_nodes_is_better(search, score, seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_no_graph_on_five_nodes_is_better(score, seed):
     table = random_rows("ABCDE", seed, n_rows=400)
-    best = scores_of_all(FIVE, table, score).max()
+    best = scores_of_all(all_on_five(), table, score).max()
     for search in (cs.Exact(), cs.searches.AStar()):
         assert cs.search(table, score=score, search=search).score == pytest.approx(best, rel=1e-9)
 
