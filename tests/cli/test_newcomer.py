@@ -125,6 +125,11 @@ def test_a_reader_that_closes_the_pipe_hears_nothing_more(here):
         assert sampling.stderr.read() == b""
 
 
+def listen_to_interrupts():
+    """What runs in the background of a script ignores them, and so would what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_ends_a_command_with_130(here):
     code = (
         "import consilience as cs, os, signal\n"
@@ -134,13 +139,10 @@ def test_an_interrupt_ends_a_command_with_130(here):
         "main()"
     )
     command = [sys.executable, "-c", code, "query", "m.json", "disease"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        command, capture_output=True, text=True, check=False, preexec_fn=listen_to_interrupts
+    )
     assert (found.returncode, found.stderr) == (130, "interrupted\n")
-
-
-def listen_to_interrupts():
-    """What runs in the background of a script ignores them, and so would what it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 SEARCHING = """
