@@ -338,18 +338,6 @@ def test_rows_for_an_unknown_extension_are_refused_before_the_model_is_read(tmp_
     assert "'rows.xlsx'" in text
 
 
-def test_a_closed_pipe_ends_quietly(model):
-    command = [sys.executable, "-c", "from consilience.cli import main; main()"]
-    with subprocess.Popen(
-        [*command, "sample", model, "200000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-
-
 # convert
 
 
