@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.answers.difference_parts import PARTS, difference_parts
@@ -56,7 +56,6 @@ def altered(seed: int) -> tuple[cs.Network, str]:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=20)
 def test_one_altered_table_is_mechanism_there_and_population_below_it(seed):
     net, chosen = altered(seed)
     below = net.dag.without("place").descendants(chosen)

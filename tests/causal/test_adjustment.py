@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from causal_catalogue import graph, network
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import UnknownNameError
@@ -35,7 +35,6 @@ def minimal(admg, y, x):
     return found
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_minimal_sets_are_those_that_give_do(seed):
     rng = np.random.default_rng(seed)

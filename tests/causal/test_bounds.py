@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from causal_catalogue import graph, network
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.causal.response import bounds_of
@@ -73,7 +73,6 @@ def test_data_that_contradict_the_graph_are_an_answer_of_their_own():
 GRAPHS = ["xy;xy", "zx xy;xy", "xm my;mx", "xm my;xy my", "az zb by ay;yz by", "xm my;xm xy my"]
 
 
-@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), which=st.sampled_from(GRAPHS))
 def test_the_truth_lies_in_the_bounds(seed, which):
     rng = np.random.default_rng(seed)

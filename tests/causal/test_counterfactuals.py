@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 import consilience as cs
@@ -113,7 +113,6 @@ def extreme_by_responses(table, here, seen, away, goal, sign):
     return sign * solved.fun / table[here, seen]
 
 
-@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_bounds_along_a_chain_equal_brute_force_over_response_functions(seed):
     rng = np.random.default_rng(seed)

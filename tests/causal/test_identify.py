@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from causal_catalogue import IDENTIFIED, REFUSED, graph, network
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, GraphError, InputError, ModelError, UnknownNameError
@@ -87,7 +87,6 @@ def test_all_graphs_of_three_nodes_are_decided_rightly():
     assert (n_graphs, n_plain, n_given) == (200, 158, 139)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 6))
 def test_do_and_given_together_equal_the_network_set_from_outside(seed, n):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.data.notes import columns_of_source
@@ -135,7 +135,6 @@ def test_columns_of_the_source_can_be_given():
         cs.read(wards(), source="hospital", of_source=["region", "size"])
 
 
-@settings(max_examples=30)
 @given(order=st.permutations(range(60)))
 def test_the_order_of_rows_does_not_matter(order):
     table = cs.read(wards(), source="hospital")

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from table_equality import assert_same, labels_of
 
 from consilience.data import paths
@@ -244,7 +244,6 @@ def test_any_text_survives_csv(tmp_path_factory, rows):
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=100)
 def test_any_bytes_give_a_table_or_our_error(tmp_path_factory, content):
     path = csv(tmp_path_factory.mktemp("fuzz"), content)
     with suppress(InputError):
@@ -257,7 +256,6 @@ lines = st.lists(
 
 
 @given(lines)
-@settings(max_examples=100)
 def test_any_mixture_of_csv_signs_gives_a_table_or_our_error(tmp_path_factory, signs):
     path = csv(tmp_path_factory.mktemp("signs"), "".join(signs))
     with suppress(InputError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError, ModelError
@@ -13,7 +13,6 @@ dynamic = cs.dynamic
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 4), order=st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
 def test_a_vector_autoregression_comes_back(seed, n, order):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(n, n))

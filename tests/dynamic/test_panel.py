@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError, UnknownNameError
@@ -35,7 +35,6 @@ def test_rows_stand_by_sequence_of_first_sight_and_time():
 
 
 @given(seed=st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
 def test_shuffled_rows_give_the_same_sequences(seed):
     shuffled = FRAME.sample(frac=1, random_state=seed)
     panel, other = read(), read(shuffled)

@@ -22,7 +22,8 @@ def test_there_are_as_many_dags_as_are_known():
 
 @pytest.mark.parametrize("n_nodes", range(6))
 def test_every_dag_is_enumerated_once(n_nodes):
-    assert len(set(all_dags(n_nodes))) == sum(1 for _ in all_dags(n_nodes)) == COUNTS[n_nodes]
+    dags = list(all_dags(n_nodes))
+    assert len(set(dags)) == len(dags) == COUNTS[n_nodes]
 
 
 def test_both_recursions_count_the_same():

@@ -11,7 +11,7 @@ from graph_oracles import (
     is_separated_by_paths,
     subsets,
 )
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from consilience.errors import GraphError, UnknownNameError
 from consilience.graph import DAG
@@ -29,7 +29,6 @@ def test_separation_is_the_blocking_of_all_paths_on_every_dag_of_four_nodes():
 
 
 @given(dags(max_nodes=12, min_nodes=2), st.data())
-@settings(max_examples=100)
 def test_separation_of_sets_is_that_of_the_ancestral_moral_graph(dag, data):
     roles = data.draw(st.lists(st.sampled_from("xyz-"), min_size=12, max_size=12))
     x, y, z = (

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from gap_tables import random_case, with_holes
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 
 import consilience as cs
@@ -31,7 +31,6 @@ def test_without_gaps_em_is_the_closed_form(estimator):
         assert np.array_equal(found[name].table, direct[name].table)
 
 
-@settings(max_examples=100)
 @given(seed=st.integers(0, 10**6), accelerate=st.booleans(), bayes=st.booleans())
 def test_the_objective_never_falls(seed, accelerate, bayes):
     net, table = random_case(seed, max_nodes=5, n_rows=25)

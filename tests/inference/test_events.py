@@ -66,7 +66,6 @@ def full_joint(net):
 
 
 @given(seed=st.integers(0, 10**9))
-@settings(max_examples=25)
 def test_events_asked_and_given_have_the_probabilities_of_the_full_joint(seed):
     rng = np.random.default_rng(seed)
     net = discrete_network(rng, 5)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from mixed_oracles import enumerated, log_total, random_mixed, shares
 from scipy.stats import multivariate_normal
 
@@ -245,7 +245,6 @@ def same(a, b):
         np.testing.assert_allclose(one.scatter, other.scatter, rtol=1e-7, atol=1e-7)
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_weights_are_repeated_rows_in_any_order(seed):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 
@@ -36,7 +36,6 @@ def log_joint(chances):
 
 
 @given(chances=Chances)
-@settings(deadline=None, max_examples=60)
 def test_evidence_of_any_smallness_has_its_logarithm(chances):
     net = star(chances)
     log = log_joint(chances)
@@ -50,7 +49,6 @@ def test_evidence_of_any_smallness_has_its_logarithm(chances):
 
 
 @given(chances=Chances)
-@settings(deadline=None, max_examples=60)
 def test_marginals_under_such_evidence_are_those_of_the_logarithms(chances):
     net = star([*chances, (0.2, 0.6)])
     log = log_joint(chances)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import InputError, ModelError, UnknownNameError
@@ -27,7 +27,6 @@ def small_table(n_rows: int = 40, seed: int = 0) -> cs.Table:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 @given(n_rows=st.integers(1, 30), seed=st.integers(0, 50))
-@settings(max_examples=20)
 def test_every_estimator_gives_distributions(estimator, n_rows, seed):
     net = cs.fit(cs.DAG.parse("[a][b|a][c|a:b]"), small_table(n_rows, seed), estimator)
     for local in net.distributions.values():

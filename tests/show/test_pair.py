@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import matplotlib as mpl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from show_graphs import ASIA, network
 
 from consilience.errors import GraphError, InputError
@@ -55,7 +55,6 @@ def legend(text):
     return [group.find(f"{SPACE}text").text for group in groups(text, "legend")]
 
 
-@settings(max_examples=25)
 @given(pairs())
 def test_both_graphs_are_drawn_with_all_their_nodes_and_arcs(graphs):
     text = svg_pair(*graphs)
@@ -64,7 +63,6 @@ def test_both_graphs_are_drawn_with_all_their_nodes_and_arcs(graphs):
     assert tooltips(text, "arc") == sorted(arcs)
 
 
-@settings(max_examples=25)
 @given(pairs())
 def test_an_arc_leads_from_the_edge_of_its_tail_to_the_edge_of_its_head(graphs):
     pair = pair_of(*graphs, ("a", "b"))
@@ -112,7 +110,6 @@ def test_arcs_that_land_below_a_box_leave_room_for_those_that_leave():
     assert len({*ends, pair.layout.boxes["a"].x}) == 3
 
 
-@settings(max_examples=20)
 @given(name=st.text(min_size=1), title=st.text())
 def test_any_name_and_title_give_well_formed_xml(name, title):
     dag = DAG([], nodes=[name])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, InputError, ModelError, UnknownNameError
@@ -29,7 +29,6 @@ def test_the_share_of_gaps_is_the_one_asked_for(mechanism):
     assert [missing["b"], missing["c"]] == pytest.approx([0.3, 0.3], abs=0.015)
 
 
-@settings(max_examples=25)
 @given(st.floats(0.01, 0.99), st.floats(0, 20), st.integers(0, 5))
 def test_the_network_expects_the_share_whatever_the_strength(share, strength, seed):
     net = cs.random_network(DAG, n_states=3, seed=seed)

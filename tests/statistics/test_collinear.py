@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from exact_regression import exact_fit, relative_error
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import DataError, PrecisionError
@@ -142,7 +142,6 @@ def test_sources_that_differ_in_their_means_are_judged_within():
     shift=st.sampled_from([0.0, 1.0, -8.0, 64.0]),
     scale=st.sampled_from([1.0, 0.25, 1024.0, -2.0]),
 )
-@settings(max_examples=20)
 def test_units_change_nothing_but_the_units(seed, e, shift, scale):
     # Values on a grid, so that a shift and a scale by powers of two round nothing.
     columns = {k: np.round(v * 2.0**40) / 2.0**40 for k, v in columns_of(e, 40, seed).items()}
@@ -155,7 +154,6 @@ def test_units_change_nothing_but_the_units(seed, e, shift, scale):
 
 
 @given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 60), max_size=3))
-@settings(max_examples=25)
 def test_fine_moments_of_parts_merge_into_those_of_the_whole(seed, cuts):
     columns = columns_of(1e-8, 60, seed) | {"g": list("ab") * 30}
     table = read(columns, discrete=["g"])

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import MemoryLimitError
@@ -80,7 +80,6 @@ def test_the_derivatives_are_those_of_the_likelihood(by_source):
 
 
 @given(cuts=st.lists(st.integers(0, 40), max_size=4), seed=st.integers(0, 100))
-@settings(max_examples=25)
 def test_parts_merge_into_the_whole(cuts, seed):
     table, request = table_of(seed=seed), LogisticRequest((point_of(3), point_of(3, 2)), True)
     ends = [0, *sorted(cuts), 40]

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 import consilience as cs
@@ -77,7 +77,6 @@ def by_hand(rows, kind, given):
 
 
 @given(values=columns(), given_names=st.sampled_from([[], ["z"], ["z", "w"]]))
-@settings(max_examples=40)
 def test_statistics_are_the_sums_over_given_states(values, given_names):
     rows = table_of(values)
     for test, kind in (
@@ -98,7 +97,6 @@ def test_statistics_are_the_sums_over_given_states(values, given_names):
 
 
 @given(values=columns())
-@settings(max_examples=30)
 def test_shrunk_information_never_exceeds_g_square(values):
     rows = table_of(values)
     shrunk = ind.test(rows, "x", "y", ["z"], by=ind.ShrunkInformation())
@@ -106,7 +104,6 @@ def test_shrunk_information_never_exceeds_g_square(values):
 
 
 @given(values=columns(), cut=st.integers(0, 60))
-@settings(max_examples=20)
 def test_rows_in_parts_and_weights_change_nothing(values, cut):
     rows = table_of(values)
     parts = Batches(rows.schema, [rows.take(slice(0, cut)), rows.take(slice(cut, 60))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import gammaln
 from scipy.stats import multivariate_t
 
@@ -46,7 +46,6 @@ def predicted(values, ess, freedom):
     ess=st.floats(0.2, 10),
     freedom=st.floats(1.1, 8),
 )
-@settings(max_examples=20)
 def test_the_evidence_of_a_complete_graph_is_the_product_of_predictions(seed, n_rows, ess, freedom):
     values = rows_of(n_rows, seed)
     columns = {name: values[:, i] for i, name in enumerate("xyz")}

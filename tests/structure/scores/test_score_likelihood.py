@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from score_data import read, rows_of
 
 import consilience as cs
@@ -32,7 +32,6 @@ def entropy(table, name):
 
 
 @given(seed=st.integers(0, 10_000), n_rows=st.integers(1, 80))
-@settings(max_examples=25)
 def test_the_likelihood_never_falls_when_an_arc_is_added(seed, n_rows):
     table = read(rows_of(n_rows, seed))
     found = [cs.score(cs.DAG.parse(graph), table, cs.scores.LogLikelihood()) for graph in GRAPHS]

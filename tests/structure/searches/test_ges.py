@@ -27,7 +27,6 @@ def test_many_rows_lead_to_the_true_class(seed, turning):
 
 
 @given(seed=st.integers(0, 10_000), n_nodes=st.integers(1, 7))
-@settings(max_examples=25)
 def test_no_climb_from_any_member_gains(seed, n_nodes):
     table = random_rows(n_nodes, 300, seed)
     found = cs.search(table, search=cs.GES())

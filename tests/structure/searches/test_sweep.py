@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import consilience as cs
 from consilience.errors import GraphError, InputError
@@ -26,7 +26,6 @@ def noise(n_columns, n_rows, seed=0, **sources):
 
 
 @given(seed=st.integers(0, 10_000), n_nodes=st.integers(1, 8))
-@settings(deadline=None, max_examples=25)
 def test_sweeps_only_help_and_end_where_no_single_arc_gains(seed, n_nodes):
     table = random_rows(n_nodes, 200, seed)
     found = cs.search(table, search=SWEEP)
