@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-__all__ = ["IS_COMPILED", "at_hand", "inner", "instruction", "kernel"]
+__all__ = ["IS_COMPILED", "at_hand", "bare", "inner", "instruction", "kernel"]
 
 IS_COMPILED = os.environ.get("CONSILIENCE_COMPILE", "1") != "0"
 
@@ -39,6 +39,13 @@ def kernel(function: Function) -> Function:
 def inner(function: Function) -> Function:
     """A loop that only kernels of its module call: compiled with them, without a door to Python."""
     return _later(function, _inner)
+
+
+def bare(function: Function) -> Function:
+    """An inner loop that makes and returns no arrays: it need not count who holds them, which
+    takes longer than a short loop itself.
+    """
+    return _later(function, _bare)
 
 
 def instruction(make: Callable[[], Any]) -> Callable[[Function], Function]:
@@ -135,13 +142,17 @@ def _kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
-def _inner(function: Callable[..., Any]) -> Any:
+def _inner(function: Callable[..., Any], *, counts: bool = True) -> Any:
     import numba
 
     from consilience.kernels.pipeline import Callee
 
-    no_doors = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(nogil=True, pipeline_class=Callee, **no_doors)(function)
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": counts}
+    return numba.njit(nogil=True, pipeline_class=Callee, **options)(function)
+
+
+def _bare(function: Callable[..., Any]) -> Any:
+    return _inner(function, counts=False)
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
