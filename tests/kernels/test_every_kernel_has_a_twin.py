@@ -98,10 +98,12 @@ TWINS = {
 }
 WITHOUT = {
     "interface": "pass_forward pass_back best_path",
-    "kalman": "filter_rows smooth_rows spread_rows",
+    "kalman": "filter_rows",
+    "kalman_back": "smooth_rows spread_rows",
     "ordering": "greedy_order",
     "propagation": "collect distribute margins residual_margins",
     "trees": "indicators",
+    "triangles": "find_triangles",
 }
 """Kernels that are compared with brute force through the verbs that call them only."""
 

@@ -308,7 +308,7 @@ class Collapsed:
         log = np.zeros(len(mean))
         n = self._linear.n_before(kind)
         for o, node in enumerate(self._linear.nodes(kind)):
-            at, y = n + o, self._linear.rows.y[row, o]
+            at, y = n + o, self.evidence.values[node.child][row]
             if node.family is None:
                 mean[:, at] = y
                 continue

@@ -3,7 +3,7 @@
 It has the continuous nodes that are hidden or missing somewhere, and those with such a parent.
 Their discrete parents are known in every row; a family that has an open discrete parent as well is
 *mixed*, and refused before this stage unless it is a likelihood of what is known. The loops are in
-``kernels/kalman.py``.
+``kernels/triangles.py``, ``kernels/kalman.py`` and ``kernels/kalman_back.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from consilience import _check
+from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
 from consilience.distributions import LinearGaussian
 from consilience.dynamic.evidence_in_time import SequenceEvidence
@@ -21,13 +21,15 @@ from consilience.dynamic.frontier import given_offset
 from consilience.dynamic.moments_in_time import Sums
 from consilience.dynamic.slices import SliceFamily, TimedNode
 from consilience.errors import ModelError
-from consilience.kernels.kalman import (
+from consilience.kernels.kalman import filter_rows
+from consilience.kernels.kalman_back import Expected, smooth_rows, spread_rows
+from consilience.kernels.triangles import (
     RowValues,
     Slices,
     Triangles,
-    filter_rows,
-    smooth_rows,
-    spread_rows,
+    empty_triangles,
+    find_triangles,
+    triangle_bytes,
 )
 
 __all__ = ["Gaussians", "LinearPart", "SliceNode", "continuous_columns"]
@@ -134,6 +136,9 @@ class LinearPart:
             "Use fewer open continuous nodes, lags or rows, or raise memory_limit.",
         )
         self._kind_rows = evidence.rows_of_slices(self.order)
+        children = dict.fromkeys(node.child for kind in self._kinds for node in kind.nodes)
+        self._recorded = [n for n in children if not np.isnan(evidence.values[n]).all()]
+        self._grouped = list(dict.fromkeys(f.child for f in self._local.values() if _is_grouped(f)))
         self.slices = self._slices()
         self.rows = self._row_values()
 
@@ -186,14 +191,14 @@ class LinearPart:
         done = self._filtered(regressions)
         groups = {k: regressions[k].intercept.size for k in self._local} if wants_sums else {}
         if is_filter:
-            believed, spread = self._given_past(done)
+            believed, sd = self._given_past(done)
             sums: dict[str, Sums] = {}
         else:
-            believed, spread, sums = self._given_all(done, groups)
+            believed, sd, sums = self._given_all(done, groups)
         return Gaussians(
             done.log,
-            dict(zip(self.names, believed, strict=True)),
-            dict(zip(self.names, np.sqrt(spread, out=spread), strict=True)),
+            dict(zip(self.names, map(_freeze.read_only, believed), strict=True)),
+            dict(zip(self.names, map(_freeze.read_only, sd), strict=True)),
             sums,
         )
 
@@ -210,12 +215,12 @@ class LinearPart:
         found = []
         for row in rows:
             t, kind = done.which[row], self._kinds[min(int(steps[row]), self.order)]
-            _, end, top, bottom = done.triangles.ends[t]
-            root = np.zeros((bottom - top, kind.size))
-            order = done.triangles.order[t][:end]
-            lower = np.zeros((self._width, self._width))
-            lower[np.tril_indices(self._width)] = done.triangles.root[t]
-            root[:, order] = lower[:end, top:bottom].T
+            begin, end = done.triangles.ends[t]
+            root = np.zeros((end - begin, kind.size))
+            upper = np.zeros((self._width, self._width))
+            cells = np.triu_indices(self._width)
+            upper[cells] = done.triangles.root[t, : len(cells[0])]
+            root[:, done.triangles.order[t, begin:end]] = upper[begin:end, begin:end]
             kept = list(kind.kept)
             found.append((done.joint[row, kept], root[:, kept]))
         return found
@@ -227,62 +232,44 @@ class LinearPart:
 
     def room(self, n_rows: int) -> Triangles:
         """Empty triangles, at most one for each row; memory is used as they are filled."""
-        n = self._width
-        size = 4.0 * n * (n + 2) + 40
-        cap = max(2, int(min(n_rows + 1, self._limit // size)))
-        return Triangles(
-            np.empty((cap, n * (n + 1) // 2)),
-            np.empty((cap, n), np.int16),
-            np.empty((cap, n), np.int16),
-            np.empty((cap, 4), np.int16),
-            np.empty((cap, 4), np.int64),
-        )
+        most = self._limit // triangle_bytes(self._width)
+        return empty_triangles(max(2, int(min(n_rows + 1, most))), self._width)
 
     def _filtered(self, regressions: Mapping[str, LinearGaussian]) -> _Filtered:
         n = self.evidence.n_rows
-        joint, log, which = np.zeros((n, self._width)), np.zeros(n), np.zeros(n, np.int64)
-        triangles = self.room(n)
-        used = filter_rows(
-            self.slices,
-            self.rows,
-            self.numbers(regressions),
-            self.evidence.first,
-            self.order,
-            triangles,
-            which,
-            joint,
-            log,
-        )
+        joint, log, which = np.empty((n, self._width)), np.empty(n), np.empty(n, np.int64)
+        triangles, numbers = self.room(n), self.numbers(regressions)
+        first, order = self.evidence.first, self.order
+        used = find_triangles(self.slices, self.rows, numbers, first, order, triangles, which)
         if used < 0:
             _check.memory(
                 f"the covariances of {n:,} rows with gaps",
-                8.0 * n * self._width**2,
+                triangle_bytes(self._width) * (n + 1),
                 self._limit,
                 "Use fewer open continuous nodes, lags or rows, or raise memory_limit.",
             )
+        filter_rows(self.slices, self.rows, numbers, first, order, triangles, which, joint, log)
         return _Filtered(joint, triangles, which, log)
 
     def _given_past(self, done: _Filtered) -> tuple[Floats, Floats]:
         n = self.evidence.n_rows
-        believed, spread = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
+        believed, sd = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
         for k, rows in enumerate(self._kind_rows):
             for v, place in self.places_of(k):
                 believed[v, rows] = done.joint[rows, place]
-        spread_rows(
-            self.slices, self.evidence.first, self.order, done.triangles, done.which, spread
-        )
-        return believed, spread
+        spread_rows(self.slices, self.evidence.first, self.order, done.triangles, done.which, sd)
+        return believed, sd
 
     def _given_all(
         self, done: _Filtered, groups: Mapping[str, int]
     ) -> tuple[Floats, Floats, dict[str, Sums]]:
         n = self.evidence.n_rows
-        believed, spread = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
+        believed, sd = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
         total = sum(groups.values()) + (1 if groups else 0)
         most = max([len(continuous_columns(one)) for one in self._local.values()], default=1)
         centers = self._centers(groups, total, max(most, 2), done)
-        counts, sums = np.zeros(total), np.zeros_like(centers)
         squares = np.zeros((*centers.shape, centers.shape[1]))
+        expected = Expected(centers, np.zeros(total), np.zeros_like(centers), squares)
         smooth_rows(
             self._placed(groups),
             self.rows,
@@ -293,13 +280,10 @@ class LinearPart:
             done.joint,
             self.evidence.weights,
             believed,
-            spread,
-            centers,
-            counts,
-            sums,
-            squares,
+            sd,
+            expected,
         )
-        return believed, spread, self._sums(groups, counts, sums, squares, centers=centers)
+        return believed, sd, self._sums(groups, expected)
 
     def _kind(self, k: int, families: Sequence[SliceFamily], given: Iterable[str]) -> _Kind:
         """What a kind of slice adds, parents first, and what stays."""
@@ -339,14 +323,15 @@ class LinearPart:
         ends = np.append(0, np.cumsum(sizes)).astype(np.int64)
         starts = dict(zip(self._local, ends, strict=False))
         number = [ends[-1] if n.family is None else starts[n.family.key] for n in every]
-        child = [self.names.index(n.child) if n.child in self.names else -1 for n in every]
         return Slices(
             _ends([len(kind.nodes) for kind in self._kinds]),
             np.array([kind.n_before for kind in self._kinds], np.int64),
             _ends([len(node.columns) for node in every]),
             np.array([place for node in every for place in node.columns], np.int64),
             np.array(number, np.int64),
-            np.array(child, np.int64),
+            _places([n.child for n in every], self._recorded),
+            _places([n.child for n in every], self._grouped),
+            _places([n.child for n in every], self.names),
             np.zeros(len(every), np.int64),
             _ends([len(kind.kept) for kind in self._kinds]),
             np.array([place for kind in self._kinds for place in kind.kept], np.int64),
@@ -364,34 +349,26 @@ class LinearPart:
 
     def _row_values(self) -> RowValues:
         """Values, joint discrete states, given columns and patterns; no parameters enter."""
-        n = self.evidence.n_rows
-        slots = max([1, *(len(kind.nodes) for kind in self._kinds)])
-        y = np.full((n, slots), np.nan)
-        group, grouped = np.zeros((n, slots), np.int64), set[int]()
+        n, values = self.evidence.n_rows, self.evidence.values
+        y = np.empty((n, len(self._recorded)))
+        for c, child in enumerate(self._recorded):
+            y[:, c] = values[child]
+        group = np.zeros((n, len(self._grouped)), np.int64)
         known = np.zeros((n, max([0, *(len(kind.given) for kind in self._kinds)])))
-        values = self.evidence.values
-        for o, node in enumerate(self._kinds[-1].nodes):  # whole columns, then the few first rows
-            y[:, o] = values[node.child]
+        kinds = np.full(n, self.order)
         for k, (rows, kind) in enumerate(zip(self._kind_rows, self._kinds, strict=True)):
-            y[rows[: len(rows) * (k < self.order)]] = np.nan
-            for o, node in enumerate(kind.nodes):
-                if k < self.order:
-                    y[rows, o] = values[node.child][rows]
-                if node.family is not None and node.family.local.parameters.ndim > 1:
-                    grouped.add(o)
-                    group[rows, o] = given_offset(
+            for node in kind.nodes:
+                if node.family is not None and _is_grouped(node.family):
+                    group[rows, self._grouped.index(node.child)] = given_offset(
                         node.family, self.evidence, rows, self._open_discrete
                     )
             for c, column in enumerate(kind.given):
                 known[rows, c] = values[column.name][rows - column.lag]
-        kinds = np.full(n, self.order)
-        for k, rows in enumerate(self._kind_rows[:-1]):
-            kinds[rows] = k
-        children = dict.fromkeys(node.child for kind in self._kinds for node in kind.nodes)
-        gaps = [np.isnan(values[child]) for child in children]
-        some = [missing for missing in gaps if missing.any() and not missing.all()]
-        parts = [kinds, *some, *(group[:, o] for o in sorted(grouped))]
-        return RowValues(y, group, known, joint_codes(parts))
+            if k < self.order:
+                kinds[rows] = k
+        gaps = [np.isnan(values[child]) for child in self._recorded]
+        some = [missing for missing in gaps if missing.any()]
+        return RowValues(y, group, known, joint_codes([kinds, *some, *group.T]))
 
     def _centers(self, groups: Mapping[str, int], n: int, most: int, done: _Filtered) -> Floats:
         """Means of what is known of each column, of hidden ones those of the filter, so that sums
@@ -410,15 +387,8 @@ class LinearPart:
             place += size
         return centers
 
-    def _sums(
-        self,
-        groups: Mapping[str, int],
-        counts: Floats,
-        sums: Floats,
-        squares: Floats,
-        *,
-        centers: Floats,
-    ) -> dict[str, Sums]:
+    def _sums(self, groups: Mapping[str, int], expected: Expected) -> dict[str, Sums]:
+        centers, counts, sums, squares = expected
         found, place = {}, 0
         for key, size in groups.items():
             d = len(continuous_columns(self._local[key]))
@@ -447,6 +417,16 @@ def joint_codes(parts: Iterable[Integers]) -> Integers:
             values, found = np.unique(found, return_inverse=True)
             n_codes = len(values)
     return found
+
+
+def _is_grouped(family: SliceFamily) -> bool:
+    """Whether the numbers of a family depend on discrete states."""
+    return family.local.parameters.ndim > 1
+
+
+def _places(names: Iterable[str], among: Sequence[str]) -> Integers:
+    """Where each name stands among others, -1 if it does not."""
+    return np.array([among.index(n) if n in among else -1 for n in names], np.int64)
 
 
 def _n_groups(family: SliceFamily) -> int:
