@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from oracles import make_table
 from strategies import tables
 
+import consilience as cs
 from consilience.errors import DataError, InputError, MemoryLimitError
 from consilience.statistics import Family, count
 from consilience.statistics.counts_batch import CountBatch
@@ -130,3 +134,18 @@ def test_a_toggled_family_may_not_name_the_source_that_is_kept_apart():
     table = make_table([2, 3], np.array([[0, 1]]), sources=np.array([0]))
     with pytest.raises(InputError, match="axis of its own"):
         Memory(table).gather(ToggleRequest(Family("a"), (table.source,), by_source=True))
+
+
+def test_rows_that_were_counted_go_when_their_engine_does():
+    net = cs.random_network(cs.random_dag(5, n_arcs=5, seed=1), n_states=3, seed=1)
+    memory = Memory(net.sample(200, seed=1))
+    requests = [ToggleRequest(cs.Family("X1"), ("X2", "X3")), ToggleRequest(cs.Family("X2"), ())]
+    memory.gather(ToggleRequests(tuple(requests)))
+    assert memory._joints._neighbors is not None
+    held = weakref.ref(memory)
+    gc.disable()  # cycles would be found in the end, after the memory of many parts
+    try:
+        del memory
+        assert held() is None
+    finally:
+        gc.enable()

@@ -115,14 +115,8 @@ class Joints:
         if not n_more or not bitmaps.are_whole(places):
             return None
         if self._neighbors is None:
-            self._neighbors = Neighbors(
-                self._n_rows,
-                bitmaps.n_states,
-                self._joint,
-                self._by_bundles,
-                most_cells=self._most_cells,
-            )
-        return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more)
+            self._neighbors = Neighbors(self._n_rows, bitmaps.n_states, most_cells=self._most_cells)
+        return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more, self)
 
     def flat(self, groups: Sequence[Group]) -> Integers:
         """Joint counts of all groups, one table after the other in their order."""
@@ -149,6 +143,24 @@ class Joints:
     def count(self, groups: Sequence[Group]) -> list[Joint]:
         """Joint counts of the base of each group with each of its extensions, in any order."""
         return self._by_route(groups, [self._routed(group) for group in groups])
+
+    def joint(self, places: Integers) -> Codes:
+        """Joint counts of some variables with few states, row-major."""
+        names = self._packed().names(places)
+        return self._bitmap_counts([Group(names[:-1], names[-1:])]).astype(np.int32)
+
+    def extended(
+        self, base: Integers, extension: Integers, n_rows: Codes, left_out: Integers
+    ) -> Codes:
+        """Joint counts of a base with each extension; see :class:`Counter`."""
+        bitmaps = self._packed()
+        if not base.size:
+            return bitmaps.n_rows_by_state(extension)
+        bundles = self._bundled()
+        return self._over_units(
+            bitmaps.n_words,
+            lambda a, b: bundles.count(base, extension, n_rows, left_out, words=(a, b)),
+        )
 
     def _by_route(
         self, groups: Sequence[Group], routed: Sequence[tuple[Axes, Axes, Axes]]
@@ -221,26 +233,9 @@ class Joints:
         bitmaps = self._packed()
         base, extension = bitmaps.places(group.base), bitmaps.places(group.extensions)
         bitmaps.pack(extension)
-        n_rows = self._joint(base)
+        n_rows = self.joint(base)
         none = np.full(len(n_rows) // bitmaps.n_states[base[-1]], -1, np.int64)
-        return self._by_bundles(base, extension, n_rows, none).astype(np.int64)
-
-    def _joint(self, places: Integers) -> Codes:
-        """Joint counts of variables with few states, row-major."""
-        names = self._packed().names(places)
-        return self._bitmap_counts([Group(names[:-1], names[-1:])]).astype(np.int32)
-
-    def _by_bundles(
-        self, base: Integers, extension: Integers, n_rows: Codes, left_out: Integers
-    ) -> Codes:
-        bitmaps = self._packed()
-        if not base.size:
-            return bitmaps.n_rows_by_state(extension)
-        bundles = self._bundled()
-        return self._over_units(
-            bitmaps.n_words,
-            lambda a, b: bundles.count(base, extension, n_rows, left_out, words=(a, b)),
-        )
+        return self.extended(base, extension, n_rows, none).astype(np.int64)
 
     def _increment(self, group: Group, row_from: int, row_to: int) -> Integers:
         sizes = [int(self.n_cells(group.axes(extension))) for extension in group.extensions]

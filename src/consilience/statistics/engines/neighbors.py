@@ -17,8 +17,8 @@ datasets. JAIR 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -32,6 +32,26 @@ MOST_CELLS_KEPT = 1 << 25
 
 MANY_ROWS = 1 << 15
 """From so many rows on it pays to find out which known set leaves fewest rows to look at."""
+
+
+class Counter(Protocol):
+    """Who counts rows. It is handed over with each question and not kept: it holds the rows, which
+    must go when it does, and not when the collector of cycles next looks.
+    """
+
+    def joint(self, places: Integers) -> Codes:
+        """Joint counts of some variables, row-major."""
+        ...
+
+    def extended(
+        self, base: Integers, extension: Integers, n_rows: Codes, left_out: Integers
+    ) -> Codes:
+        """Joint counts of a base with each of some other variables, one table after the other.
+
+        ``n_rows`` has the rows of each joint state of the base; for each joint state of all but the
+        base's last variable a state of that one is left out (-1 for none).
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,36 +79,20 @@ class Neighbors:
         Number of rows.
     n_states
         Number of states by place.
-    count_joint
-        Joint counts of some variables, row-major.
-    count
-        Joint counts of a base with each of some other variables, one table after the other, given
-        the rows of each joint state of the base; for each joint state of all but the base's last
-        variable a state of that one is left out (-1 for none).
     most_cells
         Counts that are kept; the oldest sets go first.
     """
 
-    def __init__(
-        self,
-        n_rows: int,
-        n_states: Integers,
-        count_joint: Callable[[Integers], Codes],
-        count: Callable[[Integers, Integers, Codes, Integers], Codes],
-        *,
-        most_cells: int,
-    ) -> None:
+    def __init__(self, n_rows: int, n_states: Integers, *, most_cells: int) -> None:
         self._most_cells = most_cells
         self._n_states = n_states
-        self._count_joint = count_joint
-        self._count = count
         self._known: dict[frozenset[int], _Known] = {}
         self._n_kept = 0
         self._single: _Known | None = None
         self._n_rows = np.array([n_rows], np.int32)
 
     def of(
-        self, base: Integers, n_parents: int, others: Integers, n_more: int
+        self, base: Integers, n_parents: int, others: Integers, n_more: int, counter: Counter
     ) -> tuple[Integers, Integers]:
         """Counts of a family, without each parent, and with each of the others, and their shapes.
 
@@ -99,7 +103,7 @@ class Neighbors:
         key = frozenset(members)
         known = self._known.get(key)
         if known is None or not known.has(others):
-            known = self._counted(key, base, others)
+            known = self._counted(key, base, others, counter)
             self._keep(key, known)
         n_cells, n_states = len(known.cells), self._n_states
         parents = members[len(members) - 1 - n_parents : -1]
@@ -111,10 +115,12 @@ class Neighbors:
         arrange(*of, base, n_parents, others, n_states, order, out, shapes)
         return out, shapes
 
-    def _counted(self, key: frozenset[int], base: Integers, others: Integers) -> _Known:
-        smaller = self._smaller(key, base, others)
+    def _counted(
+        self, key: frozenset[int], base: Integers, others: Integers, counter: Counter
+    ) -> _Known:
+        smaller = self._smaller(key, base, others, counter)
         if smaller is None:
-            axes, cells = base, self._count_joint(base)
+            axes, cells = base, counter.joint(base)
             left_out = np.full(len(cells) // self._n_states[base[-1]], -1)
             whole = cells, self._n_states  # not looked at
         else:
@@ -123,7 +129,7 @@ class Neighbors:
             axes = np.array([*known.axes.tolist(), last], np.int64)
             cells, left_out = split.flatten(), split.argmax(axis=1)
             whole = known.table, known.start
-        table = self._count(axes, others, cells, left_out)
+        table = counter.extended(axes, others, cells, left_out)
         n_inner = len(cells) // len(left_out)
         start = np.empty(len(self._n_states), np.int64)
         take_rest(table, others, self._n_states, left_out, n_inner, *whole, start)
@@ -131,11 +137,11 @@ class Neighbors:
         return _Known(axes, cells, start, table, is_full)
 
     def _smaller(
-        self, key: frozenset[int], base: Integers, others: Integers
+        self, key: frozenset[int], base: Integers, others: Integers, counter: Counter
     ) -> tuple[int, _Known] | None:
         """The variable to split by last, and what is known without it: fewest rows are left."""
         if len(base) == 1:
-            return int(base[0]), self._alone(np.append(others, base))
+            return int(base[0]), self._alone(np.append(others, base), counter)
         options = []
         for place in base.tolist():
             known = self._known.get(key - {place})
@@ -145,7 +151,7 @@ class Neighbors:
             return options[0] if options else None
         return max(options, key=lambda one: self._split(one[1], one[0]).max(axis=1).sum())
 
-    def _alone(self, places: Integers) -> _Known:
+    def _alone(self, places: Integers, counter: Counter) -> _Known:
         """Counts of single variables: of these, and of those that are known already."""
         known = self._single
         if known is None or not known.has(places):
@@ -154,7 +160,7 @@ class Neighbors:
             none, start = np.zeros(0, np.int64), np.full(len(self._n_states), -1)
             sizes = self._n_states[places]
             start[places] = np.cumsum(sizes) - sizes
-            table = self._count(none, places, self._n_rows, none)
+            table = counter.extended(none, places, self._n_rows, none)
             known = self._single = _Known(none, self._n_rows, start, table)
         return known
 
