@@ -4,14 +4,20 @@ A search is *played* with guesses wherever the exact statistics are not known ye
 then asked for in one pass, and it is played again from the start with the same chance, until a play
 made no guess: every number in that play was exact, so it is the plain search (``plays.py``).
 
-A guess is a difference of scores on a sample of n of the N rows, the scout, added to a value that
-is held already,
+A guess is a difference of scores that a sample of the rows, the scout, lets expect, added to a
+value that is held already,
 
-.. math:: \hat v(c, P') = v(c, P) + \frac{N}{n} \left( s(c, P') - s(c, P) \right),
+.. math:: \hat v(c, P') = v(c, P) + e(c, P') - e(c, P),
 
 with :math:`v` exact if known. It is fixed at its first use within a play, so that a play sees one
-function of child and parents, and ends. The counts of the sample themselves, scaled up, would not
-do: their noise would be scaled too, and spurious arcs would gain.
+function of child and parents, and ends. With n of the N rows in the sample, m = N / n, and
+:math:`s_m` the score of its counts taken m times, a family of k free parameters is expected to have
+
+.. math:: e = s_m - (m - 1) \frac{k}{2} - 3 m \sqrt{k / 2} .
+
+Counts taken m times have the penalty of N rows, but the noise of the sample grows with them: k
+parameters fit it by a log likelihood of k/2 with a variance of k/2. So that is taken off, and three
+standard deviations too: arcs that only the noise favors would lead a play astray.
 
 What a pass asks for is bounded: what a search meets late in a play depends on all its guesses
 before, and restarts on guesses would ask for many times too much. So a play ends when it has
@@ -21,7 +27,7 @@ guessed enough, and what it wanted first comes first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -31,6 +37,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.errors import MemoryLimitError
 from consilience.statistics.counts import Counts
+from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
 from consilience.statistics.request import CountRequest
@@ -43,13 +50,19 @@ __all__ = ["EnoughGuessed", "LookAhead"]
 MOST_BYTES = 1 << 27
 """Bytes of the counts that one pass asks for."""
 
-PAIRS_AT_FIRST, SHARE_GUESSED = 4, 0.5
-"""A play ends when it has guessed more families than so many for each pair of variables, and than
-this share of those that it met and knew: what it would meet later is too uncertain to ask for.
+PAIRS_AT_FIRST, PAIRS_LATER, SHARE_GUESSED = 4, 1, 0.5
+"""A play ends when it has guessed more families than so many for each pair of variables (the first
+play, and later ones), and than this share of those that it met and knew: what it would meet later
+is too uncertain to ask for.
 """
 
 STEPS_AT_LEAST, STEPS_PER_VARIABLE = 50, 4
-"""Steps without a new guess after which a play is taken to go in circles."""
+"""Steps without a new guess, beside as many as were sure, after which a play is taken to go in
+circles.
+"""
+
+DOUBT = 3.0
+"""Standard deviations of its noise that are taken off what the sample says."""
 
 
 class EnoughGuessed(Exception):  # noqa: N818 - no error
@@ -82,14 +95,14 @@ class LookAhead:
         self._grounds = grounds
         self._known, self._sample = (KnownScores(len(grounds.names)) for _ in range(2))
         self._scout = replace(grounds, engine=scout)
-        self._ratio = n_rows / max(1.0, scout.table.total_weight)
+        self._ratio = max(1.0, n_rows / max(1.0, scout.table.total_weight))
         self._too_large: dict[_Want, MemoryLimitError] = {}
         self.n_plays = self.n_families = 0
         self._guesses: dict[Key, float] = {}
         self._used: dict[_Want, None] = {}
         self._wanted: dict[_Want, None] = {}
         self._tables: dict[Family, Counts] = {}
-        self._n_used = self._n_wanted = self._n_steps = 0
+        self._n_used = self._n_wanted = self._n_steps = self._n_sure = 0
         self._must_know = False
 
     def begin(self) -> None:
@@ -98,16 +111,20 @@ class LookAhead:
         for kept in (self._guesses, self._used, self._wanted, self._tables):
             kept.clear()
         self._must_know = False
-        self._n_used = self._n_wanted = self._n_steps = 0
+        self._n_used = self._n_wanted = self._n_steps = self._n_sure = 0
 
     def step(self) -> None:
         """Note that the search goes on; end the play if it seems to go in circles.
 
-        Guesses for graphs of one class differ, so a search over classes may gain for ever.
+        Guesses for graphs of one class differ, so a search over classes may gain for ever. A long
+        way over known families is no circle: restarts go it again and again.
         """
+        if not self._wanted:
+            self._n_sure += 1
+            return
         self._n_steps += 1
-        most = STEPS_AT_LEAST + STEPS_PER_VARIABLE * len(self._grounds.names)
-        if self._wanted and self._n_steps > most:
+        most = STEPS_AT_LEAST + STEPS_PER_VARIABLE * len(self._grounds.names) + self._n_sure
+        if self._n_steps > most:
             raise EnoughGuessed
 
     def around(self, families: Sequence[Around]) -> Floats:
@@ -158,7 +175,8 @@ class LookAhead:
 
     def fetch(self) -> None:
         """Ask for what the play wanted, as much of it as one pass may."""
-        for want, values in _scored(self._grounds, list(self._bounded())):
+        score = self._grounds.score
+        for want, values in _scored(self._grounds, list(self._bounded()), score.local):
             if isinstance(values, MemoryLimitError):
                 self._too_large[want] = values
             else:
@@ -205,14 +223,26 @@ class LookAhead:
             self._wanted.clear()
             return
         self._n_wanted += sum(map(_size, new))
-        at_first = PAIRS_AT_FIRST * len(self._grounds.names) ** 2
-        if self._n_wanted > max(at_first, SHARE_GUESSED * (self._n_used - self._n_wanted)):
+        pairs = PAIRS_AT_FIRST if self.n_plays == 1 else PAIRS_LATER
+        at_least = pairs * len(self._grounds.names) ** 2
+        if self._n_wanted > max(at_least, SHARE_GUESSED * (self._n_used - self._n_wanted)):
             raise EnoughGuessed
         unseen = [want for want in new if np.isnan(self._sample.found(*want)).any()]
-        for want, values in _scored(self._scout, unseen):
+        for want, values in _scored(self._scout, unseen, self._expected):
             if isinstance(values, MemoryLimitError):
                 values = np.full(_size(want), -np.inf)
             self._sample.keep(*want, values)
+
+    def _expected(self, counts: CountBatch) -> Floats:
+        """What the scores of all rows should be like, from the counts of the sample.
+
+        Counts are taken a whole number of times, so that they stay whole.
+        """
+        times = round(self._ratio)
+        taken = replace(counts, table=times * counts.table, n_rows=times * counts.n_rows)
+        k = counts.shapes[:, 0] * counts.n_parent_states * (counts.n_states - 1)
+        noise = (times - 1) * k / 2 + DOUBT * times * np.sqrt(k / 2)
+        return self._ratio / times * (self._grounds.score.local(taken) - noise)
 
     def _value(self, key: Key, other: float | None = None, gain: float = 0.0) -> float:
         """The score of a family: known, guessed before, or guessed now.
@@ -227,7 +257,7 @@ class LookAhead:
             if other is None:
                 other, gain = self._below(key)
             is_told = math.isfinite(gain)  # what the sample cannot judge is taken for worse
-            self._guesses[key] = other + self._ratio * gain if is_told else other - abs(other)
+            self._guesses[key] = other + gain if is_told else other - abs(other)
         return self._guesses[key]
 
     def _below(self, key: Key) -> tuple[float, float]:
@@ -265,7 +295,7 @@ def _size(want: _Want) -> int:
 
 
 def _scored(
-    grounds: Grounds, wants: Sequence[_Want]
+    grounds: Grounds, wants: Sequence[_Want], judge: Callable[[CountBatch], Floats]
 ) -> list[tuple[_Want, Floats | MemoryLimitError]]:
     """The scores of families and their neighbors, or that their counts are too large.
 
@@ -274,11 +304,11 @@ def _scored(
     if not wants:
         return []
     try:
-        values = grounds.score.local(grounds.engine.gather(grounds.toggles(wants)))
+        values = judge(grounds.engine.gather(grounds.toggles(wants)))
     except MemoryLimitError as error:
         half = len(wants) // 2
         if not half:
             return [(wants[0], error)]
-        return [*_scored(grounds, wants[:half]), *_scored(grounds, wants[half:])]
+        return [*_scored(grounds, wants[:half], judge), *_scored(grounds, wants[half:], judge)]
     ends = np.cumsum([_size(want) for want in wants])
     return list(zip(wants, np.split(values, ends[:-1]), strict=True))
