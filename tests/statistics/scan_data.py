@@ -82,6 +82,29 @@ def in_parts(table: cs.Table, cuts: list[int], runner: Any) -> Scan:
     return Scan(extents, runner, whole._request, schema=table.schema)
 
 
+def check_bits(rows: Any, table: cs.Table, gappy_rows: Any, gappy: cs.Table) -> None:
+    """Counts, graphs with their scores, fitted tables and EM are those of the rows in memory."""
+    families = [cs.Family("lung", ("smoke",)), cs.Family("tired", ("age",))]
+    for by_source in (False, True):
+        found, expected = (cs.count(r, families, by_source=by_source) for r in (rows, table))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one.table, other.table)
+    climb = cs.HillClimb(tabu=0, restarts=0, max_parents=1)
+    for choices in ({"search": cs.GES()}, {"score": cs.BHD(), "search": climb}):
+        one, other = (cs.search(r, **choices) for r in (rows, table))
+        assert (one.dag, one.score) == (other.dag, other.score)
+    assert_same_bits(cs.fit(one.dag, rows, cs.HDMCS()), cs.fit(one.dag, table, cs.HDMCS()))
+    check_em(gappy_rows, gappy)
+
+
+def check_em(rows: Any, table: cs.Table) -> None:
+    """EM gives the tables and the log-likelihood of the rows in memory."""
+    dag = cs.DAG([("smoke", "lung"), ("lung", "cough"), ("lung", "xray"), ("cough", "tired")])
+    one, other = (cs.em(dag, r, cs.Dirichlet(), choice=cs.EM(iterations=3)) for r in (rows, table))
+    assert one.log_likelihood == other.log_likelihood
+    assert_same_bits(one.network, other.network)
+
+
 def assert_same_bits(one: cs.Network, other: cs.Network) -> None:
     """Same graph, and tables that are equal to the last bit."""
     assert one.dag == other.dag

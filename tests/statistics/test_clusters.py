@@ -6,16 +6,17 @@ import importlib
 import os
 import shutil
 import sys
+import time
 
-import numpy as np
+import pyarrow
 import pytest
-from scan_data import assert_same_bits, hospitals, in_files, scanned
+from scan_data import check_bits, hospitals, in_files, scanned
 
 import consilience as cs
 from consilience.data.write import to_arrow
 from consilience.errors import DataError, InputError, WorkerError
 
-TABLE = hospitals(200)
+TABLE, GAPPY = hospitals(200), hospitals(200, gaps=0.2)
 
 
 def needed(module, extra):
@@ -30,15 +31,9 @@ def files(tmp_path_factory):
     return in_files(TABLE, tmp_path_factory.mktemp("cluster") / "f", 4)
 
 
-def check_bits(rows):
-    """Counts, a graph with its score, and fitted tables are those of the rows in memory."""
-    families = [cs.Family("lung", ("smoke",)), cs.Family("hospital")]
-    for one, other in zip(cs.count(rows, families), cs.count(TABLE, families), strict=True):
-        np.testing.assert_array_equal(one.table, other.table)
-    search = cs.HillClimb(tabu=0, restarts=0, max_parents=1)
-    one, other = (cs.search(r, score=cs.BHD(), search=search) for r in (rows, TABLE))
-    assert (one.dag, one.score) == (other.dag, other.score)
-    assert_same_bits(cs.fit(one.dag, rows, cs.HDMCS()), cs.fit(one.dag, TABLE, cs.HDMCS()))
+@pytest.fixture(scope="module")
+def gappy_files(tmp_path_factory):
+    return in_files(GAPPY, tmp_path_factory.mktemp("cluster") / "g", 4)
 
 
 def _late_state():
@@ -48,6 +43,10 @@ def _late_state():
 
 def _die(extent):
     os._exit(1)
+
+
+def _sleep(extent):
+    time.sleep(5)
 
 
 @pytest.mark.dask
@@ -64,17 +63,22 @@ class TestDask:
         ):
             yield client
 
-    def test_files_and_frames_give_the_same_bits(self, client, files):
-        check_bits(scanned(files, TABLE, schema=TABLE.schema, engine=cs.engines.Dask(client)))
+    def test_files_give_the_same_bits(self, client, files, gappy_files):
+        engine = cs.engines.Dask(client)
+        rows = scanned(files, TABLE, schema=TABLE.schema, engine=engine)
+        gappy = scanned(gappy_files, GAPPY, schema=GAPPY.schema, engine=engine)
+        check_bits(rows, TABLE, gappy, GAPPY)
+
+    def test_frames_give_the_same_bits(self, client):
         import dask.dataframe
 
         frame = dask.dataframe.from_pandas(TABLE.to_frame(), npartitions=3)
         rows = cs.scan(frame, source="hospital")
         assert rows.schema == cs.read(TABLE.to_frame(), source="hospital").schema
         assert rows.n_rows == TABLE.n_rows
-        np.testing.assert_array_equal(
-            cs.count(rows, cs.Family("lung"))[0].table, cs.count(TABLE, cs.Family("lung"))[0].table
-        )
+        frame = dask.dataframe.from_pandas(GAPPY.to_frame(), npartitions=3)
+        gappy = cs.scan(frame, source="hospital", schema=GAPPY.schema)
+        check_bits(rows, TABLE, gappy, GAPPY)
 
     def test_what_a_part_refuses_is_told_as_it_is_in_memory(self, client, files):
         rows = cs.scan(files, engine=cs.engines.Dask(client), **_late_state())
@@ -85,6 +89,12 @@ class TestDask:
         rows = scanned(files, TABLE, schema=TABLE.schema)
         with pytest.raises(WorkerError, match=r"the part '.*part-000\.parquet, row group 1'"):
             list(cs.engines.Dask(client).run(_die, rows._extents[:1]))
+
+    def test_parts_that_nobody_works_on_are_named_in_time(self, client, files):
+        rows = scanned(files, TABLE, schema=TABLE.schema)
+        engine = cs.engines.Dask(client, patience=0.3)
+        with pytest.raises(WorkerError, match=r"for 0\.3 seconds no part came .*part-000\.parq"):
+            list(engine.run(_sleep, rows._extents[:2]))
 
     def test_a_client_is_needed(self):
         needed("distributed", "dask")
@@ -108,19 +118,29 @@ class TestSpark:
         yield session
         session.stop()
 
-    def test_files_and_frames_give_the_same_bits(self, session, files):
-        rows = scanned(files, TABLE, schema=TABLE.schema, engine=cs.engines.Spark(session))
-        (one,), (other,) = (cs.count(r, cs.Family("lung", ("smoke",))) for r in (rows, TABLE))
-        np.testing.assert_array_equal(one.table, other.table)
-        texts = to_arrow(TABLE).cast(_as_text(to_arrow(TABLE).schema))
-        frame = session.createDataFrame(texts.to_pylist()).repartition(3)
-        rows = cs.scan(frame, source="hospital", schema=TABLE.schema)
-        check_bits_of_counts(rows)
+    def test_files_give_the_same_bits(self, session, files, gappy_files):
+        engine = cs.engines.Spark(session)
+        rows = scanned(files, TABLE, schema=TABLE.schema, engine=engine)
+        gappy = scanned(gappy_files, GAPPY, schema=GAPPY.schema, engine=engine)
+        check_bits(rows, TABLE, gappy, GAPPY)
+
+    def test_frames_give_the_same_bits(self, session):
+        rows, gappy = (
+            cs.scan(_frame(session, table), source="hospital", schema=table.schema)
+            for table in (TABLE, GAPPY)
+        )
+        check_bits(rows, TABLE, gappy, GAPPY)
 
     def test_what_a_part_refuses_is_told_as_it_is_in_memory(self, session, files):
         rows = cs.scan(files, engine=cs.engines.Spark(session), **_late_state())
         with pytest.raises(DataError, match=r"part-00\d\.parquet', row group 1, column 'smoke'"):
             cs.count(rows, cs.Family("smoke"))
+
+    def test_parts_that_nobody_finishes_are_named_in_time(self, session, files):
+        rows = scanned(files, TABLE, schema=TABLE.schema)
+        engine = cs.engines.Spark(session, patience=0.3)
+        with pytest.raises(WorkerError, match=r"for 0\.3 seconds no part came .*part-000\.parq"):
+            list(engine.run(_sleep, rows._extents[:2]))
 
     def test_a_session_is_needed(self):
         needed("pyspark.sql", "spark")
@@ -128,14 +148,8 @@ class TestSpark:
             cs.engines.Spark("here")
 
 
-def check_bits_of_counts(rows):
-    families = [cs.Family("lung", ("smoke",)), cs.Family("tired", ("age",))]
-    found = cs.count(rows, families, by_source=True)
-    for one, other in zip(found, cs.count(TABLE, families, by_source=True), strict=True):
-        np.testing.assert_array_equal(one.table, other.table)
-
-
-def _as_text(schema):
-    import pyarrow as pa
-
-    return pa.schema([(field.name, pa.string()) for field in schema])
+def _frame(session, table):
+    """The rows as a frame of Spark, all columns of text."""
+    rows = to_arrow(table)
+    texts = pyarrow.schema([(field.name, pyarrow.string()) for field in rows.schema])
+    return session.createDataFrame(rows.cast(texts).to_pandas()).repartition(3)

@@ -3,14 +3,16 @@
 A task is sent with the place of its rows, never with rows: workers read files themselves, and the
 partitions of a Dask frame stay where Dask has them. Dask begins the work of a worker that died anew
 elsewhere; it gives up on a part after some deaths (``allowed-failures``, three unless configured),
-and the error names the part.
+and the error names the part. A cluster without workers would wait for ever; so a request ends with
+an error, too, when no part has come back for some time.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from consilience import _check
@@ -18,7 +20,7 @@ from consilience.data.extents import Extent
 from consilience.data.parts import Part, parts_of
 from consilience.errors import ConsilienceError, InputError, WorkerError
 from consilience.statistics.engines.ledger import Returned
-from consilience.statistics.engines.runners import check_sendable
+from consilience.statistics.engines.runners import PATIENCE, check_sendable, late
 from consilience.statistics.engines.tasks import Task
 
 __all__ = ["Dask", "current_dask", "dask_partitions"]
@@ -33,11 +35,16 @@ class Dask:
     client
         A ``distributed.Client``; its workers must see the files under the same paths, and have
         this library installed.
+    patience
+        Seconds for which no part may come back before the request ends with an error that names
+        those that are missing.
     """
 
     client: Any
+    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
+        _check.positive("Dask", patience=self.patience)
         distributed = _check.extra("distributed", "dask", "cs.engines.Dask")
         if not isinstance(self.client, distributed.Client):
             raise InputError(
@@ -54,12 +61,41 @@ class Dask:
     def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
         """The answers of a task for all extents, in the order in which they are ready."""
         distributed = _check.extra("distributed", "dask", "cs.engines.Dask")
-        futures = {self._begun(task, extent): extent.id for extent in extents}
+        left = {self._begun(task, extent): extent.id for extent in extents}
+        futures = list(left)
+        arriving = distributed.as_completed(futures, loop=self.client.loop)
         try:
-            for future in distributed.as_completed(futures):
-                yield _result(distributed, future, futures[future])
+            while left:
+                for future in self._ready(arriving, left.values()):
+                    yield self._result(distributed, future, left.pop(future))
         finally:
-            self.client.cancel(list(futures))
+            self.client.cancel(futures)
+
+    def _ready(self, arriving: Any, left: Iterable[str]) -> Any:
+        """The futures that are done; at least one."""
+        last = monotonic() + self.patience
+        with arriving.thread_condition:  # none can be done between a look and the wait
+            while not arriving.has_ready():
+                if monotonic() > last:
+                    raise late("Dask", self.patience, left)
+                arriving.thread_condition.wait(min(1.0, self.patience))
+        return arriving.next_batch(block=False)
+
+    def _result(self, distributed: Any, future: Any, part: str) -> Returned[Any]:
+        try:
+            returned: Returned[Any] = future.result(timeout=self.patience)
+        except ConsilienceError:
+            raise
+        except TimeoutError as problem:
+            raise late("Dask", self.patience, [part]) from problem
+        except (distributed.KilledWorker, distributed.CancelledError, OSError) as problem:
+            raise WorkerError(
+                f"the part {part!r} did not come back: {type(problem).__name__}. Workers died "
+                "while they had it, or the scheduler did; give workers more memory, or the cluster "
+                "more patience (distributed.scheduler.allowed-failures).",
+                part=part,
+            ) from problem
+        return returned
 
     def _begun(self, task: Task[Any], extent: Extent) -> Any:
         # Not pure, or Dask would answer a request from an earlier one.
@@ -113,18 +149,3 @@ def dask_partitions(frame: Any) -> list[Extent]:
 
 def _work(task: Task[Any], name: str, frame: Any) -> Returned[Any]:
     return task(_Frame(name, frame))
-
-
-def _result(distributed: Any, future: Any, part: str) -> Returned[Any]:
-    try:
-        returned: Returned[Any] = future.result()
-    except ConsilienceError:
-        raise
-    except (distributed.KilledWorker, distributed.CancelledError, OSError) as problem:
-        raise WorkerError(
-            f"the part {part!r} did not come back: {type(problem).__name__}. Workers died while "
-            "they had it; give them more memory, or the cluster more patience "
-            "(distributed.scheduler.allowed-failures).",
-            part=part,
-        ) from problem
-    return returned

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
@@ -17,10 +17,20 @@ from consilience.errors import InputError, WorkerError
 from consilience.statistics.engines.ledger import Returned
 from consilience.statistics.engines.tasks import Task
 
-__all__ = ["MOST_DEATHS", "Processes", "Threads", "check_sendable"]
+__all__ = [
+    "MOST_DEATHS",
+    "PATIENCE",
+    "Processes",
+    "Threads",
+    "check_sendable",
+    "late",
+]
 
 MOST_DEATHS = 3
 """How often the work on a part is begun anew after workers died."""
+
+PATIENCE = 600.0
+"""Seconds for which no part of a request may come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +79,18 @@ class Processes:
     ----------
     n
         Number of processes; by default one for each core.
+    patience
+        Seconds for which no part may come back before the request ends with an error that names
+        those that are missing.
     """
 
     n: int | None = None
+    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
         if self.n is not None:
             _check.whole("Processes", at_least=1, n=self.n)
+        _check.positive("Processes", patience=self.patience)
 
     def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
         """The answers of a task for all extents, in the order in which they are ready."""
@@ -84,7 +99,7 @@ class Processes:
         n_deaths = 0
         while left:
             try:
-                for one in _answers(_pool(self.n), task, list(left.values())):
+                for one in _answers(_pool(self.n), task, list(left.values()), self.patience):
                     for part in one.ids:
                         del left[part]
                     yield one
@@ -98,6 +113,17 @@ class Processes:
                         'if __name__ == "__main__":',
                         part=next(iter(left)),
                     ) from None
+
+
+def late(engine: str, patience: float, parts: Iterable[str]) -> WorkerError:
+    """The error of a request whose parts do not come back."""
+    lost = list(parts)
+    return WorkerError(
+        f"for {patience:g} seconds no part came back from {engine}; missing: "
+        f"{_check.listed(lost)}. Are there workers, and do they have time? Say patience=... to "
+        "wait longer.",
+        part=lost[0],
+    )
 
 
 def check_sendable(engine: str, extents: list[Extent]) -> None:
@@ -118,12 +144,17 @@ def _pool(n: int | None) -> ProcessPoolExecutor:
 
 
 def _answers(
-    pool: ProcessPoolExecutor, task: Task[Any], extents: list[Extent]
+    pool: ProcessPoolExecutor, task: Task[Any], extents: list[Extent], patience: float
 ) -> Iterator[Returned[Any]]:
-    futures: list[Future[Returned[Any]]] = [pool.submit(task, extent) for extent in extents]
+    left = {pool.submit(task, extent): extent.id for extent in extents}
     try:
-        for future in as_completed(futures):
-            yield future.result()
+        while left:
+            done = wait(left, timeout=patience, return_when=FIRST_COMPLETED).done
+            if not done:
+                raise late("Processes", patience, left.values())
+            for future in done:
+                del left[future]
+                yield future.result()
     finally:
-        for future in futures:
+        for future in left:
             future.cancel()

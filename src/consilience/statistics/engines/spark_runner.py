@@ -3,7 +3,8 @@
 Files are read by Spark's Python workers, which get paths and never rows. A frame that lives only in
 Spark is mapped partition by partition (``mapInArrow``); what comes back are statistics. What a task
 itself refuses comes back as a value, so that an error of Spark is one of its workers: the parts
-that are missing are then asked for again, at most three times.
+that are missing are then asked for again, at most three times. While a request is under way its
+finished parts are looked at, and it is ended when none has come for some time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import pickle
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from threading import Event, Thread
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -21,7 +25,12 @@ from consilience.data.extents import Extent
 from consilience.data.parts import Part, arrow_part
 from consilience.errors import ConsilienceError, InputError, WorkerError
 from consilience.statistics.engines.ledger import Returned
-from consilience.statistics.engines.runners import MOST_DEATHS, check_sendable
+from consilience.statistics.engines.runners import (
+    MOST_DEATHS,
+    PATIENCE,
+    check_sendable,
+    late,
+)
 from consilience.statistics.engines.tasks import Task
 
 __all__ = ["Spark", "spark_partitions"]
@@ -38,11 +47,16 @@ class Spark:
     session
         A ``SparkSession``; its workers must see the files under the same paths, and have this
         library installed.
+    patience
+        Seconds for which no part may be finished before the request ends with an error that names
+        those that are missing.
     """
 
     session: Any
+    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
+        _check.positive("Spark", patience=self.patience)
         sql = _check.extra("pyspark.sql", "spark", "cs.engines.Spark")
         if not isinstance(self.session, sql.SparkSession):
             raise InputError(
@@ -63,9 +77,14 @@ class Spark:
         bridge = _check.extra("py4j.protocol", "spark", "cs.engines.Spark")
         n_deaths = 0
         while True:
+            watch = _Watch(self.session.sparkContext, self.patience)
             try:
-                yield from map(_checked, self._answers(task, extents))
+                with watch:
+                    found = self._answers(task, extents)
+                yield from map(_checked, found)
             except (errors.PySparkException, bridge.Py4JError) as problem:
+                if watch.is_late:
+                    raise late("Spark", self.patience, [one.id for one in extents]) from problem
                 _check_failure(str(problem))
                 n_deaths += 1
                 if n_deaths > MOST_DEATHS:
@@ -151,6 +170,43 @@ class _SparkBatches:
     def parts(self, wanted: Collection[str] | None) -> Iterator[Part]:
         for batch in self.batches:
             yield arrow_part(pa.Table.from_batches([batch]))
+
+
+class _Watch:
+    """Cancels what Spark does for a block if it finishes nothing for some time."""
+
+    def __init__(self, context: Any, patience: float) -> None:
+        self.is_late = False
+        self._context, self._patience = context, patience
+        self._tag = f"consilience-{uuid4().hex}"
+        self._is_done = Event()
+        self._thread = Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> None:
+        self._context.addJobTag(self._tag)
+        self._thread.start()
+
+    def __exit__(self, *problem: object) -> None:
+        self._is_done.set()
+        self._thread.join()
+        self._context.removeJobTag(self._tag)
+
+    def _look(self) -> None:
+        last, before = monotonic() + self._patience, self._finished()
+        while not self._is_done.wait(min(1.0, self._patience)):
+            now = self._finished()
+            if now != before:
+                last, before = monotonic() + self._patience, now
+            elif monotonic() > last:
+                self.is_late = True
+                self._context.cancelJobsWithTag(self._tag)
+                return
+
+    def _finished(self) -> list[tuple[int, int]]:
+        """The stages under way and how many tasks each has finished."""
+        tracker = self._context.statusTracker()
+        stages = [(stage, tracker.getStageInfo(stage)) for stage in tracker.getActiveStageIds()]
+        return [(stage, info.numCompletedTasks) for stage, info in stages if info is not None]
 
 
 def _check_failure(said: str) -> None:
