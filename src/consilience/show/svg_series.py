@@ -31,6 +31,7 @@ __all__ = ["reliability_chart", "series_chart"]
 
 HEIGHT = 190.0
 SIDE = 260.0
+LINE = 15.0  # between two names
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "1 3", "10 4", "6 2 1 2")
 PALE = frozenset({"#E69F00", "#56B4E9"})
 """Colours that need an edge on white."""
@@ -185,11 +186,16 @@ def _last(line: Sequence[float]) -> float:
     return known[-1] if known else 0.0
 
 
-def _apart(wanted: Sequence[float], gap: float = 15.0) -> list[float]:
-    """Places near the wanted ones that are at least so far apart."""
+def _apart(wanted: Sequence[float]) -> list[float]:
+    """Places near the wanted ones, far enough apart to be read and none below the chart."""
     places = np.array(wanted, dtype=float)
+    order = np.argsort(places, kind="stable")
+    gap = min(LINE, HEIGHT / max(len(places) - 1, 1))
     at = -np.inf
-    for i in np.argsort(places, kind="stable"):
+    for i in order:
         at = places[i] = max(places[i], at + gap)
+    at = HEIGHT + gap
+    for i in order[::-1]:
+        at = places[i] = min(places[i], at - gap)
     found: list[float] = places.tolist()
     return found
