@@ -15,6 +15,7 @@ from consilience.show.panels.borrowing import FITTED, POSITIONS, held_out_losses
 from consilience.show.panels.compare import table_distances
 from consilience.show.panels.question import NEEDS, PanelAnswer, Question, Subject
 from consilience.show.panels.registry import panel, panels
+from consilience.show.svg_series import series_chart
 
 NASTY = "<img src=x onerror=alert(1)>"
 
@@ -232,6 +233,37 @@ def test_comparison_finds_tables_that_differ_whatever_their_order():
         [cs.Categorical(a, (), [0.5, 0.5]), cs.Categorical(other, (a,), [[0.9, 0.1], [0.6, 0.4]])]
     )
     assert table_distances(first, same) == pytest.approx({"b": 0.1, "a": 0.0})
+
+
+def test_tables_of_networks_with_other_sources_are_compared_without_them():
+    a, b = cs.Variable("a", ("0", "1")), cs.Variable("b", ("0", "1"))
+    site = cs.Variable("site", ("north", "south"))
+    prior, of_a = np.array([0.25, 0.75]), np.array([[0.2, 0.8], [0.6, 0.4]])
+    of_b = np.array([[[0.1, 0.9], [0.5, 0.5]], [[0.3, 0.7], [0.8, 0.2]]])
+    first = cs.Network.of(
+        [
+            cs.Categorical(site, (), prior),
+            cs.Categorical(a, (site,), of_a),
+            cs.Categorical(b, (site, a), of_b),
+        ],
+        source="site",
+    )
+    joint = np.einsum("f,fa,fab->ab", prior, of_a, of_b)
+    tables = [cs.Categorical(a, (), [0.5, 0.5]), cs.Categorical(b, (a,), [[0.4, 0.6], [0.5, 0.5]])]
+    apart = joint / joint.sum(axis=1, keepdims=True) - [[0.4, 0.6], [0.5, 0.5]]
+    wanted = {"a": 0.0, "b": float(np.abs(apart).sum(axis=1).mean() / 2)}
+    assert table_distances(first, cs.Network.of(tables)) == pytest.approx(wanted)
+
+
+def test_names_of_many_lines_stay_beside_the_chart():
+    lines = {f"s{k}": [0.2, 0.1 + 0.001 * k] for k in range(11)}
+    drawn = ElementTree.fromstring(series_chart(["a", "b"], lines, label="x").svg)
+    places = {
+        text.text: float(text.get("y")) for text in drawn.iter("{http://www.w3.org/2000/svg}text")
+    }
+    names = sorted(places[name] for name in lines)
+    assert max(names) <= places["a"] - 14
+    assert min(np.diff(names)) >= 14
 
 
 def test_the_evaluation_panel_has_the_measures_and_the_worst_rows():

@@ -46,6 +46,19 @@ def small():
     return cs.Network.of(tables, source="site")
 
 
+def second():
+    """Another network of the same nodes: b before a, no arc from a to c, a new one; no source."""
+    a, b = cs.Variable("a", ("no", "yes")), cs.Variable("b", ("low", "middle", "high"))
+    c, d = cs.Variable("c", ("yes", "no")), cs.Variable("d", ("yes", "no"))
+    tables = [
+        cs.Categorical(b, (), [0.2, 0.3, 0.5]),
+        cs.Categorical(a, (b,), [[0.4, 0.6], [0.1, 0.9], [0.7, 0.3]]),
+        cs.Categorical(c, (b,), [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]]),
+        cs.Categorical(d, (c,), [[0.1, 0.9], [0.6, 0.4]]),
+    ]
+    return cs.Network.of(tables)
+
+
 def nasty():
     """Two nodes and a source whose names try to be something else."""
     first = cs.Variable(NASTY[0], tuple(NASTY))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from explored import library_given, of_sources, public, random_findings, small
+from explored import library_given, of_sources, public, random_findings, second, small
 
 import consilience as cs
 from consilience.show.explorer.desk import Desk
@@ -174,3 +174,35 @@ def test_a_density_is_drawn_where_it_can_be_seen():
     assert np.trapezoid(points[:, 1], points[:, 0]) == pytest.approx(1, abs=1e-3)
     known = desk(net).beliefs({"given": {"x": 5}})["all"]["x"]
     assert known == {"mean": 5.0, "sd": 0.0, "low": 5.0, "high": 5.0, "density": []}
+
+
+def test_a_second_network_is_asked_the_same():
+    asked = desk(small(), compare=second())
+    answer = asked.beliefs({"given": {"c": "yes"}, "options": {"compare": True}})
+    wanted = second().query("a", {"c": "yes"})
+    np.testing.assert_allclose(answer["other"]["a"], [wanted["yes"], wanted["no"]], atol=1e-9)
+    assert set(answer["other"]) == {"a", "b", "c"}
+    assert "other" not in asked.beliefs({"given": {"c": "yes"}})
+
+
+def test_what_a_second_network_does_not_know_is_told():
+    asked = {"given": {"site": "north"}, "options": {"compare": True}}
+    answer = desk(small(), compare=second()).beliefs(asked)
+    assert answer["other"] is None
+    assert "unknown node" in answer["other_problem"]
+    with pytest.raises(cs.ConsilienceError, match="no second network"):
+        desk(small()).beliefs({"options": {"compare": True}})
+
+
+def test_both_networks_have_one_layout():
+    found = desk(small(), compare=second()).comparison()
+    kinds = {(tail, head): kind for tail, head, _, kind in found["routes"]}
+    assert kinds == {
+        ("site", "a"): "stub",
+        ("a", "b"): "turned",
+        ("a", "c"): "extra",
+        ("b", "c"): "shared",
+    }
+    assert set(found["boxes"]) == {"site", "a", "b", "c"}
+    rising = next(points for tail, head, points, _ in found["routes"] if (tail, head) == ("a", "b"))
+    assert rising[0][1] > rising[-1][1]

@@ -1,6 +1,7 @@
 """The page as one file: what stands in it, and how its modules are joined."""
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -11,7 +12,10 @@ import pytest
 from explored import nasty, of_sources, public, small
 
 import consilience as cs
-from consilience.show.explorer import export
+from consilience.show.explorer import export, stored
+from consilience.show.explorer.stored import stored_panels
+from consilience.show.panels.question import Question, Subject
+from consilience.show.panels.registry import panel
 
 PAGE = files("consilience.show.explorer") / "page"
 MODULES = sorted(file.name for file in PAGE.iterdir() if file.name.endswith(".js"))
@@ -89,6 +93,20 @@ def test_a_network_too_large_gives_a_still_page_that_names_the_limit(monkeypatch
     data = json.loads(re.search(r'id="embedded">(.*?)</script>', text, re.DOTALL)[1])
     assert data["tree"] is None
     assert data["first"]["all"]["a"]
+
+
+def test_panels_are_stored_for_as_many_nodes_as_there_is_room_for(monkeypatch):
+    everything = unpacked(stored_panels(Subject(small(), target="b")))
+    assert set(everything["node"]) == set(everything["differences"]) == {"a", "b", "c"}
+    assert set(everything["provenance"]) == {"b"}
+    wanted = panel("node").answer(Question(Subject(small(), target="b"), node="a"))
+    assert everything["node"]["a"]["svg"] == wanted.svg
+    monkeypatch.setattr(stored, "ROOM", 0)
+    assert set(unpacked(stored_panels(Subject(small(), target="b")))["node"]) == {"b"}
+
+
+def unpacked(found):
+    return json.loads(gzip.decompress(base64.b64decode(found["packed"])))
 
 
 @pytest.mark.data

@@ -9,9 +9,20 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from explored import DATA, NASTY, library_given, nasty, of_sources, public, random_findings, small
+from explored import (
+    DATA,
+    NASTY,
+    library_given,
+    nasty,
+    of_sources,
+    public,
+    random_findings,
+    second,
+    small,
+)
 
 import consilience as cs
+from consilience.show.explorer import stored as stored_answers
 
 pytest.importorskip("starlette", reason="needs the extra explore")
 
@@ -475,3 +486,71 @@ def test_a_wrong_link_is_told(pages, url):
     said = page.inner_text("[data-test=status]")
     assert re.search("There is no node z", said)
     assert_shown(page, small(), {"c": "no"})
+
+
+@pytest.mark.parametrize("engine", ["server", "browser"])
+def test_a_second_network_stands_on_one_layout(pages, engine, tmp_path):
+    with cs.explore(small(), compare=second(), open=False, name="small") as explorer:
+        path = tmp_path / "pair.html"
+        path.write_text(explorer.page(), encoding="utf-8")
+        page = pages.open(explorer.url if engine == "server" else path.as_uri())
+        alone = page.locator("[data-test=arc]").count()
+        after(page, lambda: page.click("[data-test=tab][data-panel=compare]"))
+        click(page, "c", "yes")
+        arcs = page.eval_on_selector_all(
+            "[data-test=arc]",
+            "all => all.map(e => [e.dataset.tail, e.dataset.head, e.dataset.kind])",
+        )
+        assert {tuple(arc) for arc in arcs} == {
+            ("site", "a", "stub"),
+            ("a", "b", "turned"),
+            ("a", "c", "extra"),
+            ("b", "c", "shared"),
+        }
+        wanted = second().query("a", {"c": "yes"})
+        for name in ("yes", "no"):
+            shown = float(page.get_attribute(state("a", name), "data-other"))
+            assert shown == pytest.approx(wanted[name], abs=1e-6)
+        assert "turned" in page.inner_text("[data-test=legend]")
+        click(page, "site", "north")
+        assert "The second network: unknown" in page.inner_text("[data-test=status]")
+        assert page.locator("[data-other]").count() == 0
+        after(page, lambda: page.click("[data-test=tab][data-panel=node]"))
+        assert page.locator("[data-test=arc]").count() == alone
+        assert not page.is_visible("[data-test=legend]")
+        pages.close()
+
+
+def test_the_file_has_its_panels(pages, tmp_path):
+    net = of_sources(public("asia.bif"), 2)
+    rows = cs.read(
+        {name: net.sample(50, given={"source": name}, seed=1).to_frame() for name in ("s0", "s1")}
+    )
+    path = tmp_path / "page.html"
+    path.write_text(cs.explore(net, rows, target="lung", port=None).page(), encoding="utf-8")
+    page = pages.open(path.as_uri() + "#given=smoke=yes")
+    for name in ("node", "differences", "borrowing", "evaluation", "answers", "provenance"):
+        panel = panel_of(page, name)
+        assert panel.locator("table").count() == 1, name
+        assert panel.locator("svg").count() == 1, name
+    assert "without findings" in panel_of(page, "node").inner_text()
+    assert "without findings" not in panel_of(page, "provenance").inner_text()
+    assert panel_of(page, "evaluation").locator("[data-test=open-row]").count() == 0
+
+
+def test_a_panel_that_a_file_lacks_is_told(pages, tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_answers, "ROOM", 0)
+    path = tmp_path / "page.html"
+    path.write_text(cs.explore(small(), target="c", port=None).page(), encoding="utf-8")
+    page = pages.open(path.as_uri() + "#node=b&panel=node")
+    page.wait_for_selector("[data-test=panel][data-panel=node]")
+    assert "This file has this panel of c." in page.inner_text("[data-test=panel]")
+
+
+def test_a_link_to_what_cannot_happen_still_shows_bars(pages, url):
+    page = pages.open(url + "#given=site=south&given=a=no")
+    assert "probability zero" in page.inner_text("[data-test=status]")
+    assert_shown(page, small(), {})
+    page.click("[data-test=tab][data-panel=provenance]")
+    page.wait_for_selector("[data-test=panel][data-panel=provenance]")
+    assert "probability zero" in page.inner_text("[data-test=status]")

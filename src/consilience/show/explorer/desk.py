@@ -13,17 +13,16 @@ from consilience.data.table import Table
 from consilience.errors import ConsilienceError, InputError
 from consilience.network.network import Network
 from consilience.show.explorer.answers import Answers
+from consilience.show.explorer.comparing import aligned_places, other_answer
 from consilience.show.explorer.export import page_of
 from consilience.show.explorer.places import model_facts, near, places
 from consilience.show.explorer.state import question_of
+from consilience.show.explorer.stored import stored_panels
 from consilience.show.panels import borrowing
-from consilience.show.panels.question import Subject
+from consilience.show.panels.question import Question, Subject
 from consilience.show.panels.registry import panel
 
 __all__ = ["Desk"]
-
-PROVENANCE = "provenance"
-"""The panel that goes with a file."""
 
 
 class Desk:
@@ -47,9 +46,27 @@ class Desk:
         net = self._subject.network
         return places(net, near(net, focus, _whole("steps", steps)))
 
+    def comparison(self) -> dict[str, Any]:
+        """Boxes and routes of both networks on one layout."""
+        return aligned_places(self._subject.network, self._other())
+
     def beliefs(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Beliefs of all nodes, all sources together and by source."""
+        """Beliefs of all nodes, all sources together and by source.
+
+        With the option ``compare`` those of the second network stand beside them.
+        """
         question = question_of(self._subject, asked)
+        found = self._beliefs(question)
+        if not question.options.get("compare"):
+            return found
+        return found | other_answer(self._answers, self._subject.network, self._other(), asked)
+
+    def _other(self) -> Network:
+        if self._subject.compare is None:
+            raise InputError("there is no second network; give it as compare=.", option="compare")
+        return self._subject.compare
+
+    def _beliefs(self, question: Question) -> dict[str, Any]:
         position = question.options.get("position")
         if position is None:
             return self._answers.beliefs(question)
@@ -75,8 +92,15 @@ class Desk:
 
     def page(self) -> str:
         """The page as one file that needs no server."""
-        panels = {PROVENANCE: self.panel(PROVENANCE, {})}
-        return page_of(self._subject.network, self.facts(), self.beliefs({}), panels)
+        subject = self._subject
+        other = subject.compare
+        return page_of(
+            subject.network,
+            self.facts(),
+            self.beliefs({}),
+            stored_panels(subject),
+            second=None if other is None else (other, self.comparison()),
+        )
 
     def warm_up(self) -> None:
         """Compile what the first answer needs; what cannot be answered is told when it is asked."""

@@ -39,7 +39,12 @@ EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULT
 
 
 def page_of(
-    net: Network, facts: Mapping[str, Any], first: Mapping[str, Any], panels: Mapping[str, Any]
+    net: Network,
+    facts: Mapping[str, Any],
+    first: Mapping[str, Any],
+    panels: Mapping[str, Any],
+    *,
+    second: tuple[Network, Mapping[str, Any]] | None = None,
 ) -> str:
     """One HTML file.
 
@@ -52,7 +57,9 @@ def page_of(
     first
         The beliefs given nothing, for a page that cannot answer.
     panels
-        Answers of panels that do not depend on findings, by name.
+        Panels that the library has drawn, packed.
+    second
+        A second network, and the places of both.
     """
     still = why_still(net)
     embedded = {
@@ -61,6 +68,7 @@ def page_of(
         "still": still,
         "first": first if still else None,
         "panels": panels,
+        "second": None if second is None or still else _second(*second),
     }
     script, style = joined_modules(), page_file("style.css")
     policy = (
@@ -80,6 +88,16 @@ def page_of(
     }.items():
         index = index.replace(old, new, 1)
     return index
+
+
+def _second(net: Network, places: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page needs of a second network: its places, and its tables if they can answer."""
+    states = {
+        name: {"states": None if one.is_continuous else list(one.discrete_states)}
+        for name, one in net.variables.items()
+    }
+    tree = None if why_still(net) else tree_of(net)
+    return {"places": places, "source": net.source, "nodes": states, "tree": tree}
 
 
 def why_still(net: Network) -> str:

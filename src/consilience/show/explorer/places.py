@@ -6,20 +6,21 @@ short stubs, since they would cover the picture.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from consilience import __version__, _check
 from consilience.graph.dag import DAG
 from consilience.network.network import Network
-from consilience.show.layout import layout
+from consilience.show.boxes import Point, Size
+from consilience.show.layout import Layout, layout
 from consilience.show.panels import borrowing
 from consilience.show.panels.provenance import model_hash, rows_by_source
 from consilience.show.panels.question import Subject
 from consilience.show.panels.registry import panels
 from consilience.show.picture import differing_nodes, shortened, text_width
 
-__all__ = ["MOST_ROWS", "model_facts", "near", "places"]
+__all__ = ["MOST_ROWS", "laid_out", "model_facts", "near", "places", "points_of", "sizes_of"]
 
 MOST_ROWS = 8
 """States that a box shows; of more the last line is the others."""
@@ -50,10 +51,17 @@ def model_facts(subject: Subject) -> dict[str, Any]:
             }
             for name, variable in net.variables.items()
         },
+        "compared": subject.compare is not None,
         "positions": _positions(subject),
         "layout": places(net, net.dag.nodes),
         "panels": [
-            {"name": one.name, "title": one.title, "ready": not lacks, "needs": lacks}
+            {
+                "name": one.name,
+                "title": one.title,
+                "ready": not lacks,
+                "needs": lacks,
+                "follows": list(one.follows),
+            }
             for one in panels()
             for lacks in [one.missing(subject)]
         ],
@@ -67,20 +75,37 @@ def places(net: Network, names: Collection[str]) -> dict[str, Any]:
     kept = [name for name in net.dag.nodes if name in names]
     chosen = set(kept)
     arcs = [(tail, head) for tail, head in net.dag.arcs if tail in chosen and head in chosen]
-    sizes = {name: _size(net, name) for name in kept}
     hub = net.source if net.source in chosen else None
-    drawn = layout(DAG(arcs, nodes=kept), sizes, hub=hub)
-    return {
-        "boxes": {
-            name: [round(x, 1) for x in (box.left, box.top, box.width, box.height)]
-            for name, box in drawn.boxes.items()
-        },
-        "routes": [
-            [*arc, [[round(x, 1), round(y, 1)] for x, y in points]]
-            for arc, points in drawn.routes.items()
-        ],
-        "size": [round(drawn.width, 1), round(drawn.height, 1)],
+    drawn = laid_out(DAG(arcs, nodes=kept), sizes_of(net, kept), hub)
+    routes = [[*arc, points_of(points)] for arc, points in drawn.layout.routes.items()]
+    return {**drawn.places, "routes": routes}
+
+
+class LaidOut(NamedTuple):
+    """A layout, and its boxes and size ready for JSON."""
+
+    layout: Layout
+    places: dict[str, Any]
+
+
+def laid_out(dag: DAG, sizes: Mapping[str, Size], hub: str | None) -> LaidOut:
+    """A graph laid out with boxes of these sizes."""
+    drawn = layout(dag, sizes, hub=hub)
+    boxes = {
+        name: [round(x, 1) for x in (box.left, box.top, box.width, box.height)]
+        for name, box in drawn.boxes.items()
     }
+    return LaidOut(drawn, {"boxes": boxes, "size": [round(drawn.width, 1), round(drawn.height, 1)]})
+
+
+def sizes_of(net: Network, names: Iterable[str]) -> dict[str, Size]:
+    """Width and height of the boxes of some nodes, with room for their bars."""
+    return {name: _size(net, name) for name in names}
+
+
+def points_of(route: Iterable[Point]) -> list[list[float]]:
+    """The points of a route, ready for JSON."""
+    return [[round(x, 1), round(y, 1)] for x, y in route]
 
 
 def near(net: Network, focus: str, steps: int) -> set[str]:

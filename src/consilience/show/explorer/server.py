@@ -99,6 +99,9 @@ def _routes(desk: Desk) -> Starlette:
         asked = request.query_params
         return await _answered(lambda: desk.places(asked.get("focus", ""), asked.get("steps", "2")))
 
+    async def comparison(_: Request) -> Response:
+        return await _answered(desk.comparison)
+
     async def row(request: Request) -> Response:
         return await _answered(lambda: desk.row(request.query_params.get("number", "")))
 
@@ -121,6 +124,7 @@ def _routes(desk: Desk) -> Starlette:
             Route("/page/{name}", page_file),
             Route("/api/model", model),
             Route("/api/layout", layout),
+            Route("/api/comparison", comparison),
             Route("/api/row", row),
             Route("/api/page", whole_page),
             Route("/api/beliefs", beliefs, methods=["POST"]),

@@ -122,5 +122,9 @@ def _chart(places: list[str], lines: Mapping[str, list[float | None]], label: st
 
 
 PANEL = Panel(
-    "borrowing", "Borrowing", ("several sources", "rows", "every column", "discrete nodes"), _find
+    "borrowing",
+    "Borrowing",
+    ("several sources", "rows", "every column", "discrete nodes"),
+    _find,
+    follows=("node", "findings"),
 )

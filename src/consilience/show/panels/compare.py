@@ -1,7 +1,8 @@
 """A second network beside the first: its arcs, its tables, and what it believes of the node.
 
 Both graphs have one layout. The distance of two tables is half the sum of absolute differences of
-their rows, averaged over the parent states; families with other parents or states have none.
+their rows, averaged over the parent states; families with other parents or states have none. Where
+the networks have not the same sources, the tables are those of all sources together.
 """
 
 from __future__ import annotations
@@ -24,20 +25,48 @@ from consilience.show.svg_pair import svg_pair
 
 __all__ = ["PANEL", "table_distances"]
 
-MOST_NODES = 60
+MOST_NODES = 24
 N_DRAWN = 20
 
 
 def table_distances(net: Network, other: Network) -> dict[str, float]:
-    """How far the tables of the families that both have are apart, the furthest first."""
+    """How far the tables of the families that both have are apart, the furthest first.
+
+    Unless both have the same sources, these are summed out.
+    """
+    is_alike = _sources(net) == _sources(other)
     found = {}
-    for name, local in net.tables.items():
-        theirs = other.tables.get(name)
-        if theirs is None or not _is_same_family(local, theirs):
+    for name in net.tables:
+        if name in (net.source, other.source) or name not in other.tables:
             continue
-        table = _in_order(local, theirs)
-        found[name] = float(np.abs(local.table - table).sum(axis=-1).mean() / 2)
+        mine, theirs = (
+            one.tables[name] if is_alike else without_source(one, name) for one in (net, other)
+        )
+        if _is_same_family(mine, theirs):
+            apart = np.abs(mine.table - _in_order(mine, theirs)).sum(axis=-1)
+            found[name] = float(apart.mean() / 2)
     return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _sources(net: Network) -> tuple[str, ...] | None:
+    return None if net.source is None else net.variables[net.source].discrete_states
+
+
+def without_source(net: Network, name: str) -> Categorical:
+    """P(x | parents but for the source), all sources together.
+
+    A parent state that cannot happen has the mean of the sources' rows.
+    """
+    local = net.tables[name]
+    if net.source is None or net.source not in local.parents:
+        return local
+    axis = local.parents.index(net.source)
+    mean = np.tensordot(net.tables[net.source].table, local.table, axes=(0, axis))
+    given = tuple(v for v in local.given if v.name != net.source)
+    joint = np.asarray(net.query([*(v.name for v in given), name]).values)
+    whole = joint.sum(axis=-1, keepdims=True)
+    table = np.where(whole > 0, joint / np.where(whole > 0, whole, 1.0), mean)
+    return Categorical(local.child, given, table)
 
 
 def _is_same_family(local: Categorical, other: Categorical) -> bool:
@@ -79,7 +108,8 @@ def _find(question: Question) -> PanelAnswer:
         [kind, f"{a} → {b}", None] for kind, arcs in kinds.items() for a, b in arcs
     ]
     rows += [["table", name, x] for name, x in distances.items()]
-    notes = [f"{len(arcs)} arcs {kind}." for kind, arcs in kinds.items()]
+    counts = ", ".join(f"{len(arcs)} {kind}" for kind, arcs in kinds.items())
+    notes = [f"Of the arcs {counts}."]
     absent = sorted({*net.dag.nodes} ^ {*other.dag.nodes})
     if absent:
         notes.append(f"Only one of the networks has: {', '.join(absent)}.")
@@ -123,4 +153,4 @@ def _bars(question: Question, other: Network) -> list[Chart]:
     return [belief_chart(lines, label=f"{node}; the tick is the other network")]
 
 
-PANEL = Panel("compare", "Compare", ("a second network",), _find)
+PANEL = Panel("compare", "Compare", ("a second network",), _find, follows=("node", "findings"))

@@ -204,4 +204,4 @@ def _moved(rows: Floats, axis: int) -> Floats:
     return moved.reshape(moved.shape[0], -1)
 
 
-PANEL = Panel("differences", "Differences", ("several sources",), _find)
+PANEL = Panel("differences", "Differences", ("several sources",), _find, follows=("node",))

@@ -224,4 +224,4 @@ def _cells(found: Parameters) -> Iterator[list[Any]]:
         yield cells
 
 
-PANEL = Panel("node", "Node", (), _find)
+PANEL = Panel("node", "Node", (), _find, follows=("node", "findings"))

@@ -159,12 +159,15 @@ class Panel:
         What a subject must have; keys of :data:`NEEDS`.
     find
         Answers a question about a subject that has it.
+    follows
+        What of a question the answer depends on: ``"node"``, ``"findings"``.
     """
 
     name: str
     title: str
     needs: tuple[str, ...]
     find: Callable[[Question], PanelAnswer]
+    follows: tuple[str, ...] = ()
 
     def missing(self, subject: Subject) -> list[str]:
         """A sentence for each thing that the subject lacks."""

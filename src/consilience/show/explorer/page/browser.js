@@ -1,4 +1,5 @@
 // The engine of the file: beliefs by the junction tree, in the browser.
+import { storedPanels } from "./stored.js";
 import { compiledTree, potentialsOf, propagated } from "./tree.js";
 
 const TOLERANCE = 1e-12;
@@ -6,19 +7,43 @@ const MOST_ROUNDS = 1000;
 const MOST_KEPT = 4;
 
 export function browserEngine(embedded) {
-  const { model, still, first } = embedded;
+  const { model, still, first, second } = embedded;
   let network = null; // made when it is first asked, so that the page is seen before
+  let other = null; // the same of a second network
   return {
     kind: "browser",
     still,
-    panels: embedded.panels,
     model: async () => model,
+    panel: storedPanels(model, embedded.panels),
+    comparison: second && (async () => second.places),
     beliefs: async (question) => {
-      if (!still) return answered((network ??= networkOf(model, embedded.tree)), question);
+      if (!still) {
+        const answer = answered((network ??= networkOf(model, embedded.tree)), question);
+        if (!question.options?.compare) return answer;
+        if (second.tree) other ??= networkOf(second, second.tree);
+        return { ...answer, ...ofOther(model, other, question) };
+      }
       if (Object.keys({ ...question.given, ...question.do }).length > 0) throw new Error(still);
       return first;
     },
   };
+}
+
+// What a second network believes, in the order of the first one's states.
+function ofOther(model, other, question) {
+  if (!other) return { other: null, other_problem: "This file answers for the first network alone." };
+  try {
+    const { all } = answered(other, question);
+    const shared = Object.keys(model.nodes).filter((name) => Object.hasOwn(all, name));
+    return { other: Object.fromEntries(shared.map((name) => [name, inOrder(model, other, name, all[name])])) };
+  } catch (problem) {
+    return { other: null, other_problem: `The second network: ${problem.message}` };
+  }
+}
+
+function inOrder(model, other, name, belief) {
+  const theirs = other.model.nodes[name].states;
+  return model.nodes[name].states.map((state) => belief[theirs.indexOf(state)] ?? 0);
 }
 
 // Variables are numbered in the order of `names`; the source is not among them.

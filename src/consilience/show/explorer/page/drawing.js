@@ -32,7 +32,7 @@ export function drawLayout(drawing, layout) {
   const names = Object.keys(layout.boxes);
   drawing.layout = layout;
   drawing.isSparse = names.length > MANY;
-  drawing.arcs = layout.routes.map(([tail, head, points]) => arc(drawing, tail, head, points));
+  drawing.arcs = layout.routes.map((route) => arc(drawing, ...route));
   drawing.nodes = new Map(
     readingOrder(layout.boxes).map((name) => [name, box(drawing, name, layout.boxes[name])]),
   );
@@ -48,15 +48,24 @@ function readingOrder(boxes) {
   return Object.keys(boxes).sort((a, b) => boxes[a][1] - boxes[b][1] || boxes[a][0] - boxes[b][0]);
 }
 
-function arc(drawing, tail, head, points) {
+// `kind` says which of two networks have the arc, if there are two.
+function arc(drawing, tail, head, points, kind = "plain") {
   const isStub = tail === drawing.model.source;
-  const kind = isStub ? (drawing.model.nodes[head].by_source ? "arc stub" : "arc stub faint") : "arc";
-  const [x, y] = points.at(-1);
-  const line = svgElement("path", { class: "line", d: curve(points) });
-  const tip = svgElement("path", { class: "tip", d: `M${x} ${y}l-3.6 -8h7.2z` });
-  const title = svgElement("title", { text: `${tail} → ${head}` });
-  const element = svgElement("g", { class: kind, "data-test": "arc", "data-tail": tail, "data-head": head }, [title, line, tip]);
-  return { tail, head, element };
+  const look = isStub ? (drawing.model.nodes[head].by_source ? "stub" : "stub faint") : kind;
+  const parts = [
+    svgElement("title", { text: `${tail} → ${head}` }),
+    svgElement("path", { class: "line", d: curve(points) }),
+    svgElement("path", { class: "tip", d: tip(points) }),
+  ];
+  if (kind === "turned") parts.push(svgElement("path", { class: "tip hollow", d: tip([...points].reverse()) }));
+  const named = { "data-test": "arc", "data-tail": tail, "data-head": head, "data-kind": kind };
+  return { tail, head, element: svgElement("g", { class: `arc ${look}`, ...named }, parts) };
+}
+
+// The tip at the end of a route, which may come from below.
+function tip(points) {
+  const [[, before], [x, y]] = points.slice(-2);
+  return `M${x} ${y}l-3.6 ${before > y ? 8 : -8}h7.2z`;
 }
 
 // Straight down between points of one x, else a curve that begins and ends vertically.
@@ -65,7 +74,7 @@ function curve(points) {
   let [y, path] = [y0, `M${x0} ${y0}`];
   let x = x0;
   rest.forEach(([endX, endY], i) => {
-    const end = i === rest.length - 1 ? endY - 6 : endY;
+    const end = i === rest.length - 1 ? endY - 6 * Math.sign(endY - y) : endY;
     const bend = 0.52 * (end - y);
     path += x === endX ? `V${end}` : `C${x} ${y + bend} ${endX} ${end - bend} ${endX} ${end}`;
     [x, y] = [endX, end];
@@ -218,12 +227,25 @@ function updateRow(drawing, node, row) {
     row.bar.setAttribute("width", p * width);
     row.number.textContent = percent(p);
   }
+  drawOther(row, answer.other?.[node.name]?.[row.k], width);
   row.marks.forEach((mark, s) => {
     const own = answer.by_source[drawing.sources[s]]?.[node.name]?.[row.k];
     const isShown = own !== undefined && (!view.sources || view.sources.includes(drawing.sources[s]));
     mark.classList.toggle("absent", !isShown);
     moveMark(mark, row.drawn, s, own === undefined ? null : [own.toFixed(6), NAMES + own * width]);
   });
+}
+
+// The hollow bar of a second network, in the lower half of the row; none without one.
+function drawOther(row, p, width) {
+  if (p === undefined && !row.other) return;
+  row.other ??= svgElement("rect", { class: "other", x: NAMES, y: 7.5, height: 4 });
+  if (p === undefined) row.other.remove();
+  else row.bar.after(row.other);
+  row.other.setAttribute("width", (p ?? 0) * width);
+  row.bar.setAttribute("height", p === undefined ? 8 : 4);
+  if (p === undefined) row.element.removeAttribute("data-other");
+  else row.element.setAttribute("data-other", p.toFixed(6));
 }
 
 // What has not changed is left alone: the browser lays out anew whatever is set.
@@ -265,8 +287,10 @@ function drawDensity(drawing, node) {
   parts.words.textContent = belief.sd === 0 ? `= ${shortNumber(belief.mean)}` : `${shortNumber(belief.mean)} ± ${shortNumber(belief.sd)}`;
   node.rows.setAttribute("data-mean", belief.mean);
   node.rows.setAttribute("data-sd", belief.sd);
-  const points = belief.density.length ? belief.density : old?.density ?? [];
+  const other = answer.other?.[node.name]?.density ?? [];
+  const points = [...(belief.density.length ? belief.density : old?.density ?? []), ...other];
   const scale = densityScale(node, points, belief);
+  parts.other.setAttribute("d", other.length ? areaPath(other, scale) : "");
   parts.area.setAttribute("d", belief.density.length ? areaPath(belief.density, scale) : "");
   parts.mean.setAttribute("d", `M${scale.x(belief.mean)} 0v34`);
   parts.tick.setAttribute("d", old && Math.abs(old.mean - belief.mean) > 1e-9 ? `M${scale.x(old.mean)} 26v8` : "");
@@ -287,6 +311,7 @@ function densityParts(drawing, node) {
   const g = svgElement("g", { transform: `translate(0 ${HEAD})`, class: "density" });
   const parts = {
     area: svgElement("path", { class: "area" }),
+    other: svgElement("path", { class: "other" }),
     mean: svgElement("path", { class: "mean" }),
     tick: svgElement("path", { class: "tick" }),
     words: svgElement("text", { class: "number", x: 10, y: 55 }),
@@ -302,7 +327,7 @@ function densityParts(drawing, node) {
   parts.input.setAttribute("aria-label", `Value of ${node.name}`);
   parts.input.placeholder = "value";
   holder.append(parts.input);
-  g.append(parts.area, parts.mean, parts.tick, ...parts.marks, parts.words, holder);
+  g.append(parts.area, parts.other, parts.mean, parts.tick, ...parts.marks, parts.words, holder);
   node.rows.append(g);
   node.density = parts;
 }

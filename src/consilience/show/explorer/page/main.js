@@ -2,6 +2,7 @@
 import { browserEngine } from "./browser.js";
 import { panelControls } from "./controls.js";
 import { casesFromCsv, casesToCsv } from "./cases.js";
+import { isCompared } from "./comparing.js";
 import { createDrawing, drawAnswer, followArcs, openNode, setOffSource } from "./drawing.js";
 import { openEditor } from "./editor.js";
 import { byId, htmlElement, offered } from "./elements.js";
@@ -9,7 +10,7 @@ import { createCamera } from "./moving.js";
 import { beliefsCsv, pictureText, pngOf } from "./saving.js";
 import { serverEngine } from "./server.js";
 import { drawPanel, drawTabs } from "./side.js";
-import { keepPlace, layOut, lookAround, lookAt, mostConnected, walk, walkTo } from "./sight.js";
+import { keepPlace, layOut, lookAround, lookAt, mostConnected, sightOf, walk, walkTo } from "./sight.js";
 import { emptyView, findingWords, fragmentOf, shortNumber, viewOf } from "./texts.js";
 
 const pristine = document.documentElement.outerHTML;
@@ -115,18 +116,18 @@ function change(more) {
 }
 
 function show(view, isNew = true) {
-  const isLaidOut = view.focus === app.view.focus;
+  const isLaidOut = sightOf(app, view) === sightOf(app, app.view);
   const isAsked = question(view) !== question(app.view);
   app.view = view;
-  app.problem = "";
+  if (isAsked) app.problem = "";
   if (isNew) history.pushState(null, "", `#${fragmentOf(view)}`);
-  if (isAsked) ask(app.answer);
+  if (isAsked) ask(isLaidOut ? app.answer : app.drawing.before); // to compare changes no belief
   else redraw();
   if (!isLaidOut) layOut(app);
   drawTabs(app.model, panelName(), choosePanel);
 }
 
-const question = ({ given, do: set, borrowing }) => JSON.stringify([given, set, borrowing]);
+const question = (view) => JSON.stringify(asJson(view));
 
 function undo() {
   if (app.past.length === 0) return;
@@ -141,9 +142,10 @@ function redo() {
 }
 
 function asJson(view) {
-  const asked = { given: view.given, do: view.do };
-  if (view.borrowing !== null) asked.options = { position: view.borrowing };
-  return asked;
+  const options = {};
+  if (view.borrowing !== null) options.position = view.borrowing;
+  if (isCompared(app, view)) options.compare = true;
+  return { given: view.given, do: view.do, options };
 }
 
 // Ask for the beliefs of the view and draw them; an answer that comes late is dropped.
@@ -163,7 +165,10 @@ async function ask(before) {
     if (number !== app.asked || problem.name === "AbortError") return;
     app.problem = problem.message;
     byId("speed").textContent = "";
+    app.answer ??= await app.engine.beliefs({}).catch(() => null);
+    if (number !== app.asked) return;
     if (app.answer) drawAnswer(app.drawing, app.answer, null, app.view);
+    byId("preparing").hidden = app.answer !== null;
   }
   app.version += 1;
   document.body.dataset.version = app.version;
@@ -196,6 +201,7 @@ function drawStatus() {
   const parts = [all.length === 0 ? "nothing is known" : `${all.length} known: ${all.join("; ")}`];
   if (app.problem) parts.push(app.problem);
   else if (app.answer && known.length > 0) parts.push(probabilityWords(app.answer.log_probability));
+  if (app.answer?.other_problem) parts.push(app.answer.other_problem);
   if (app.engine.still) parts.push(app.engine.still);
   byId("status").textContent = parts.join(" · ");
   byId("status").classList.toggle("problem", app.problem !== "");
@@ -265,8 +271,8 @@ const panelName = () => app.view.panel ?? app.model.panels[0]?.name ?? null;
 function choosePanel(name, isNew = true) {
   drawTabs(app.model, name, choosePanel);
   if (!isNew) return;
-  app.view = { ...app.view, panel: name };
-  history.pushState(null, "", `#${fragmentOf(app.view)}`);
+  show({ ...app.view, panel: name });
+  clearTimeout(app.panelTimer);
   askPanel();
 }
 
@@ -277,9 +283,6 @@ async function askPanel() {
   const { name, title, needs, ready } = found;
   const draw = (notes, more = {}) => drawPanel(name, title, { svg: "", table: { columns: [], rows: [] }, ...more, notes }, controls(name));
   if (!ready) return draw(needs);
-  const stored = app.engine.panels?.[name];
-  if (stored) return draw(stored.notes, stored);
-  if (!app.engine.panel) return draw(["This panel is drawn by the library: consilience explore shows it."]);
   const asked = asJson(app.view);
   asked.options = { ...asked.options, ...app.options.get(name) };
   if (app.view.node) asked.node = app.view.node;
@@ -288,7 +291,7 @@ async function askPanel() {
   const patience = setTimeout(() => drawPanel(name, title, WORKING, [cancelButton()]), PANEL_PATIENCE);
   try {
     const answer = await app.engine.panel(name, asked);
-    if (number === app.panelAsked) drawPanel(name, title, answer, controls(name), openRow);
+    if (number === app.panelAsked) drawPanel(name, title, answer, controls(name), app.engine.row && openRow);
   } catch (problem) {
     const words = problem.name === "AbortError" ? "This was cancelled." : problem.message;
     if (number === app.panelAsked) draw([words]);
@@ -304,7 +307,9 @@ function cancelButton() {
   return htmlElement("p", { class: "control" }, [button]);
 }
 
+// A file has its panels as they are.
 function controls(name) {
+  if (app.engine.kind !== "server") return [];
   const chosen = app.options.get(name) ?? {};
   return panelControls(name, app.model, {
     chosen,

@@ -19,6 +19,7 @@ export function serverEngine() {
     },
     cancel: () => drawn?.abort(),
     layout: (node) => asked(`api/layout?focus=${encodeURIComponent(node)}&steps=2`),
+    comparison: () => asked("api/comparison"),
     row: (number) => asked(`api/row?number=${number}`),
     page: async () => (await fetch("api/page")).text(),
   };

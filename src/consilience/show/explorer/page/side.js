@@ -3,6 +3,7 @@ import { byId, htmlElement, offered } from "./elements.js";
 import { csvOf } from "./cases.js";
 
 const FIRST_NOTES = 3; // stand above the picture
+const ROUNDING = 1e-14; // numbers below it are shown as none
 
 export function drawTabs(model, chosen, choose) {
   const tabs = model.panels.map(({ name, title, ready }) => {
@@ -71,7 +72,9 @@ function savingButtons(name, answer) {
 }
 
 function tableOf({ columns, rows }, openRow) {
-  const head = htmlElement("tr", {}, columns.map((text) => htmlElement("th", { scope: "col", dir: "auto", text })));
+  const isNumeric = (k) => rows.every((row) => typeof (row[k] ?? 0) === "number");
+  const kind = (k) => (isNumeric(k) ? "numeric" : "");
+  const head = htmlElement("tr", {}, columns.map((text, k) => htmlElement("th", { scope: "col", dir: "auto", class: kind(k), text })));
   const lines = rows.map((row) => {
     const cells = row.map((value) => {
       const isNumber = typeof value === "number";
@@ -95,5 +98,5 @@ function rowButton([text, number], openRow) {
 function cellText(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number" || Number.isInteger(value)) return String(value);
-  return String(Number(value.toPrecision(4)));
+  return Math.abs(value) < ROUNDING ? "0" : String(Number(value.toPrecision(4)));
 }

@@ -1,13 +1,20 @@
 // Where the reader looks: places, first sight, and walking through nodes and states.
+import { alignedLayout, drawLegend, isCompared } from "./comparing.js";
 import { closeNode, drawAnswer, drawLayout, openNode } from "./drawing.js";
 
 const READABLE = 0.4; // the least scale at which bars are drawn in a large graph
 
-// Places: all of the graph, or the neighborhood of one node laid out anew.
+// What the layout of a view depends on.
+export const sightOf = (app, view) => JSON.stringify([view.focus, isCompared(app, view)]);
+
+// Places: all of the graph, with a second one or not, or the neighborhood of one node.
 export async function layOut(app) {
   const { focus } = app.view;
-  const layout = focus === null ? app.model.layout : await neighborhood(app, focus);
-  if (focus !== app.view.focus) return;
+  const sight = sightOf(app, app.view);
+  const whole = isCompared(app) ? await alignedLayout(app) : app.model.layout;
+  const layout = focus === null ? whole : await neighborhood(app, focus, whole);
+  if (sight !== sightOf(app, app.view)) return;
+  drawLegend(app, whole);
   drawLayout(app.drawing, layout);
   if (app.answer) drawAnswer(app.drawing, app.answer, app.drawing.before, app.view);
   firstSight(app, layout);
@@ -31,18 +38,18 @@ export function mostConnected(app) {
   return [...count].reduce((best, one) => (one[1] > best[1] ? one : best), [null, 0])[0];
 }
 
-async function neighborhood(app, focus) {
-  if (app.engine.layout) return app.engine.layout(focus);
+async function neighborhood(app, focus, whole) {
+  if (app.engine.layout && !isCompared(app)) return app.engine.layout(focus);
   const near = new Set([focus]);
   for (let step = 0; step < 2; step += 1) {
     const edge = new Set(near);
-    for (const [tail, head] of app.model.layout.routes) {
+    for (const [tail, head] of whole.routes) {
       if (tail === app.model.source) continue;
       if (edge.has(tail)) near.add(head);
       if (edge.has(head)) near.add(tail);
     }
   }
-  return cutOut(app.model.layout, near);
+  return cutOut(whole, near);
 }
 
 // The part of a layout with these nodes, moved to the corner.
@@ -54,7 +61,7 @@ function cutOut({ boxes, routes }, near) {
     boxes: Object.fromEntries(kept.map(([name, [x, y, w, h]]) => [name, [x - left, y - top, w, h]])),
     routes: routes
       .filter(([tail, head]) => near.has(tail) && near.has(head))
-      .map(([tail, head, points]) => [tail, head, points.map(([x, y]) => [x - left, y - top])]),
+      .map(([tail, head, points, ...kind]) => [tail, head, points.map(([x, y]) => [x - left, y - top]), ...kind]),
     size: [
       Math.max(...kept.map(([, [x, , w]]) => x + w)) - left,
       Math.max(...kept.map(([, [, y, , h]]) => y + h)) - top,
