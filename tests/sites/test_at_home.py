@@ -109,3 +109,61 @@ def test_small_groups_and_ranges_are_refused():
         cs.sites.measures(study(least_cell=300), net, "d", by=["a"])
     with pytest.raises(RefusalError, match="intervals"):
         cs.sites.measures(study("intervals"), net, "d")
+
+
+def test_a_network_is_evaluated_over_exact_sites_as_over_all_rows():
+    net = cs.fit(DAG, study(), cs.HDMCS())
+    found = cs.classify.evaluate_network(net, study(), "d")
+    assert_near(found, cs.classify.evaluate_network(net, with_sources(PARTS), "d"))
+    assert list(found.by_source) == list(PARTS)
+
+
+def test_a_network_is_evaluated_over_masked_sites_as_over_all_rows():
+    net = cs.fit(DAG, TABLE)
+    found = cs.classify.evaluate_network(net, study("secure"), "d", positive="1")
+    assert_near(found, cs.classify.evaluate_network(net, TABLE, "d", positive="1"))
+    assert not found.by_source
+
+
+def test_calibration_curves_over_sites_have_bins_of_equal_width():
+    net = cs.fit(DAG, TABLE)
+    curve = cs.classify.evaluate_network(net, study(), "d", positive="1", n_bins=4).overall.curve
+    probability = net.posteriors(TABLE, "d")[:, 1]
+    bins = np.minimum((probability * 4).astype(int), 3)
+    held = [k for k in range(4) if (bins == k).any()]
+    means = [probability[bins == k].mean() for k in held]
+    assert curve.predicted == pytest.approx(means, abs=1e-8)
+    assert curve.observed.tolist() == [(TABLE.column("d")[bins == k] == 1).mean() for k in held]
+
+
+def test_rows_that_a_network_holds_impossible_predict_nothing():
+    rows = cs.read({"x": ["a"] * 10 + ["b"] * 10, "y": ["a"] * 12 + ["b"] * 8})
+    net = cs.fit(cs.DAG([("y", "x")]), rows.take(slice(0, 10)), cs.MLE())
+    over = cs.sites.federation(sites(dict(zip("st", [rows] * 2, strict=True))), study="s")
+    found = cs.sites.measures(over, net, "y")
+    assert found.unpredicted.tolist() == [[[2, 8]]] * 2
+    assert found.accuracy.tolist() == [[0.5]] * 2
+    whole = cs.classify.evaluate_network(net, rows, "y").overall
+    told = cs.classify.evaluate_network(net, over, "y").overall
+    assert told.n_impossible == 2 * whole.n_impossible
+    assert (told.accuracy, told.log_loss) == (whole.accuracy, whole.log_loss)
+
+
+def test_rows_without_a_true_state_are_left_out_and_counted():
+    rows = cs.read({"x": list("ab") * 20, "y": ["a", "b", None, "b"] * 10})
+    net = cs.fit(cs.DAG([("x", "y")]), rows, cs.Dirichlet(ess=1))
+    over = cs.sites.federation(sites(parts(rows, 2)), study="s")
+    found = cs.classify.evaluate_network(net, over, "y")
+    assert (found.n_unknown, found.overall.n_rows) == (10, 30)
+
+
+def assert_near(found: cs.classify.Evaluation, pooled: cs.classify.Evaluation) -> None:
+    """Counts have the same bits; sums of losses are rounded to 2^-28 a row."""
+    pairs = [(found.overall, pooled.overall), (found.prior, pooled.prior)]
+    pairs += [(one, pooled.by_source[name]) for name, one in found.by_source.items()]
+    for mine, theirs in pairs:
+        for name in ("n_rows", "accuracy", "precision", "recall", "f1", "n_impossible"):
+            assert getattr(mine, name) == getattr(theirs, name)
+        assert mine.brier == pytest.approx(theirs.brier, abs=1e-8)
+        assert mine.log_loss == pytest.approx(theirs.log_loss, abs=1e-8)
+    assert (found.states, found.positive) == (pooled.states, pooled.positive)

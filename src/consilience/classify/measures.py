@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +36,20 @@ from consilience.data.door import Rows, as_rows_of
 from consilience.errors import DataError, InputError
 from consilience.network.network import Network
 
-__all__ = ["evaluate", "evaluate_network"]
+__all__ = ["KeptRows", "evaluate", "evaluate_network", "positive_code", "ratio"]
 
 TOLERANCE = 1e-6  # of the sum of a row; single precision is good enough to be measured
+
+
+@runtime_checkable
+class KeptRows(Protocol):
+    """Rows that are predicted where they are, such as those of sites."""
+
+    def evaluated(
+        self, net: Network, target: str, *, positive: str | None, n_bins: int
+    ) -> Evaluation:
+        """Measures of a network's posteriors, from counts of what it predicted."""
+        ...
 
 
 def evaluate(
@@ -88,7 +100,7 @@ def evaluate(
     codes = _checked_codes("truth", truth, len(beliefs), len(states), least=-1)
     weight = _checked_weights(weights, len(beliefs))
     _check.whole("evaluate", at_least=1, n_bins=n_bins)
-    k = _positive_code(states, positive)
+    k = positive_code(states, positive)
     used = (codes >= 0) & (weight > 0)
     if not used.any():
         raise DataError("there is no row whose true state is known.")
@@ -109,15 +121,25 @@ def evaluate(
 
 
 def evaluate_network(
-    net: Network, table: Rows, target: str, *, positive: str | None = None, n_bins: int = 10
+    net: Network,
+    table: Rows | KeptRows,
+    target: str,
+    *,
+    positive: str | None = None,
+    n_bins: int = 10,
 ) -> Evaluation:
     """Measures of a network's posteriors of the target given all other columns of the table.
 
     States are matched by name; a state of the target that the network does not know is an error.
     Missing features are summed out; rows whose target is missing are left out and counted. Sources
     are the table's. The class prior is the network's own marginal of the target.
+
+    The rows may be those of a study over sites, which count at home how they are predicted; then
+    the bins of calibration curves are of equal width.
     """
     _check.known("node", [target], net.distributions)
+    if isinstance(table, KeptRows):
+        return table.evaluated(net, target, positive=positive, n_bins=n_bins)
     table = as_rows_of(net.variables, net.source, table)
     _check.known("variable", [target], table.variables)
     return evaluate(
@@ -182,7 +204,7 @@ class _Rows:
         is_predicted, is_so = self.predicted == self.positive, self.truth == self.positive
         both = float(self.weight[is_predicted & is_so].sum())
         n_predicted, n_so = float(self.weight[is_predicted].sum()), float(self.weight[is_so].sum())
-        return _ratio(both, n_predicted), _ratio(both, n_so), _ratio(2 * both, n_predicted + n_so)
+        return ratio(both, n_predicted), ratio(both, n_so), ratio(2 * both, n_predicted + n_so)
 
     def _curve(self) -> CalibrationCurve:
         if self.positive is None:
@@ -204,7 +226,8 @@ class _Rows:
         )
 
 
-def _ratio(part: float, whole: float) -> float | None:
+def ratio(part: float, whole: float) -> float | None:
+    """A share, or None of nothing."""
     return part / whole if whole > 0 else None
 
 
@@ -277,7 +300,8 @@ def _checked_prior(prior: npt.ArrayLike | None, rows: _Rows, n_states: int) -> F
     return array
 
 
-def _positive_code(states: Sequence[str], positive: str | None) -> int | None:
+def positive_code(states: Sequence[str], positive: str | None) -> int | None:
+    """The place of the positive state; of two states the second if none is named."""
     if positive is None:
         return 1 if len(states) == 2 else None
     if positive not in states:

@@ -1,45 +1,44 @@
 r"""How well a network predicts at each site, from counts that the sites make at home.
 
 A site predicts the target of its own rows and counts how often each true state met each predicted
-one, by group, and how often predictions of each strength came true. With :math:`N_{gtp}` rows of
-group :math:`g`, true state :math:`t` and predicted state :math:`p`,
+one, by group, and how often predictions of each strength came true (:class:`Tally`). With
+:math:`N_{gtp}` rows of group :math:`g`, true state :math:`t` and predicted state :math:`p`,
 
 .. math:: \text{accuracy}_g = \frac{\sum_t N_{gtt}}{\sum_{tp} N_{gtp}}, \qquad
     \text{rate}_{gp} = \frac{\sum_t N_{gtp}}{\sum_{tp} N_{gtp}} .
 
-The network travels as data. What it predicts may be any function of a row, so a policy that gives
-confusion counts gives counts of any set of rows; groups of fewer rows than the least cell are
-refused, and mode ``intervals`` gives none.
+The same counts give :func:`consilience.classify.evaluate_network` its measures over a study. Bins
+of its calibration curves are of equal width there, and not of equal weight as over rows in one
+place, whose quantiles no site can know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from consilience import _check, _freeze
 from consilience._typing import Floats, Integers
-from consilience.data.align import aligned_codes
-from consilience.data.table import Table, code_type
-from consilience.data.variable import NEW_SOURCE, Schema, Variable
-from consilience.errors import InputError, RefusalError
-from consilience.files.native import parse, write
-from consilience.files.objects import Content
+from consilience.classify.evaluation import CalibrationCurve, Evaluation, Measures
+from consilience.classify.measures import evaluate, positive_code, ratio
+from consilience.data.variable import Variable
+from consilience.errors import DataError, InputError
+from consilience.files.native import write
 from consilience.network.network import Network
 from consilience.sites.masks import sum_of
-from consilience.sites.message import Request
+from consilience.sites.tallies import SCALE, Shape, Tally
 
 if TYPE_CHECKING:
     from consilience.sites.federated import Federation
-    from consilience.sites.site_answers import Answered, Given
 
-__all__ = ["SiteMeasures", "check_confusion", "confusion_answer", "measures"]
+__all__ = ["SiteMeasures", "evaluated", "measures"]
 
 N_BINS = 10
+TOGETHER = "all sites"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +55,8 @@ class SiteMeasures:
         Names along the first axis; ``("all sites",)`` if counts came masked.
     confusion
         Rows by site, group, true and predicted state.
+    unpredicted
+        Rows by site, group and true state whose evidence the network holds impossible.
     calibration
         Rows by site, group, tenth of the probability of the predicted state, and whether it was
         wrong or right.
@@ -67,6 +68,7 @@ class SiteMeasures:
     groups: tuple[str, ...]
     sites: tuple[str, ...]
     confusion: Integers
+    unpredicted: Integers
     calibration: Integers
     notes: tuple[str, ...] = field(default=())
 
@@ -77,7 +79,8 @@ class SiteMeasures:
     def accuracy(self) -> Floats:
         """Share predicted rightly, shape (sites, groups); 0 where there are no rows."""
         right = np.trace(self.confusion, axis1=2, axis2=3)
-        return right / np.maximum(self.confusion.sum(axis=(2, 3)), 1)
+        every = self.confusion.sum(axis=(2, 3)) + self.unpredicted.sum(axis=2)
+        return right / np.maximum(every, 1)
 
     @property
     def rates(self) -> Floats:
@@ -116,113 +119,123 @@ def measures(
         Discrete variables whose joint states are the groups.
     """
     _check.names("measures", by=by)
-    _check.known("variable", [target, *by], study.schema.variables)
-    _check.known("node", [target], net.distributions)
-    variables = study.schema.variables
-    if any(variables[name].is_continuous for name in (target, *by)):
-        raise InputError("measures: the target and the groups must be discrete.", parameter="by")
-    states = variables[target].discrete_states
-    groups = _groups([variables[name] for name in by])
-    sizes = len(groups) * len(states) ** 2, len(groups) * N_BINS * 2
-    content = {"network": write(net), "target": target, "by": list(by)}
-    replies = study.ask("confusion counts", content, n_cells=sum(sizes))
-    dtype = "<u8" if study.mode == "secure" else "<i8"
-    arrays = [
-        study.array(place, reply, "counts", dtype=dtype, size=sum(sizes))
-        for place, reply in enumerate(replies)
-    ]
-    flat = sum_of(arrays)[None] if study.mode == "secure" else np.stack(arrays)
-    shapes = (len(groups), len(states), len(states)), (len(groups), N_BINS, 2)
-    confusion, calibration = flat[:, : sizes[0]], flat[:, sizes[0] :]
+    _check_discrete(study, net, (target, *by))
+    found = _tallies(study, net, target, by=by)
+    confusion = np.stack([one.confusion for one in found.values()])
     return SiteMeasures(
         target,
         tuple(by),
-        states,
-        groups,
-        ("all sites",) if study.mode == "secure" else study.agreement.names,
-        confusion.reshape(len(flat), *shapes[0]),
-        calibration.reshape(len(flat), *shapes[1]),
+        study.variables[target].discrete_states,
+        _groups([study.variables[name] for name in by]),
+        tuple(found),
+        confusion[..., :-1],
+        confusion[..., -1],
+        np.stack([one.bins[..., :2] for one in found.values()]),
     )
 
 
-def check_confusion(request: Request, given: Given) -> None:
-    """Refuse what the policy does not give, before a row is read."""
-    if given.agreement.mode == "intervals":
-        raise RefusalError("confusion counts do not leave in mode 'intervals'.", code="mode")
-    net, target, by = _asked(request)
-    allowed = given.agreement.variables
-    for name in (*net.dag.nodes, target, *by):
-        if name != net.source and name not in allowed:
-            raise RefusalError(f"{name!r:.80} may not be asked for.", code="variable")
-    n_groups = prod(given.agreement.shape(tuple(by)))
-    n_cells = n_groups * (allowed[target].n_states ** 2 + 2 * N_BINS)
-    if n_cells > given.policy.max_cells:
-        raise RefusalError(f"{n_cells} cells are more than the policy gives.", code="cells")
+def evaluated(
+    study: Federation, net: Network, target: str, *, positive: str | None, n_bins: int
+) -> Evaluation:
+    """What :func:`consilience.classify.evaluate_network` gives, from counts of the sites."""
+    _check_discrete(study, net, (target,))
+    _check.whole("evaluate", at_least=1, n_bins=n_bins)
+    states = study.variables[target].discrete_states
+    for state in states:
+        _check.known(f"state of {target!r}", [state], net.variables[target].discrete_states)
+    code = positive_code(states, positive)
+    found = _tallies(study, net, target, n_bins=n_bins, positive=code)
+    shape = Shape(1, len(states), n_bins)
+    total = Tally.of_numbers(shape, np.sum([one.numbers for one in found.values()], axis=0))
+    if not total.n_rows.sum():
+        raise DataError("there is no row whose true state is known.")
+    belief = net.query(target)
+    prior = evaluate(
+        np.tile([belief[state] for state in states], (len(states), 1)),
+        np.arange(len(states)),
+        weights=total.confusion[0].sum(axis=1),
+        states=states,
+        positive=positive,
+    )
+    apart = {name: one for name, one in found.items() if name != TOGETHER and one.n_rows.sum()}
+    return Evaluation(
+        states,
+        None if code is None else states[code],
+        _measured(total, code),
+        prior.overall,
+        {name: _measured(one, code) for name, one in apart.items()},
+        float(total.losses[0, 3]),
+    )
 
 
-def confusion_answer(request: Request, request_hash: str, given: Given) -> Answered:
-    """Counts of true and predicted states, and of how sure predictions were, by group."""
-    net, target, by = _asked(request)
-    table, variables = given.table, given.agreement.variables
-    states = variables[target].discrete_states
-    truth = aligned_codes(table, variables[target]).astype(np.int64)
-    group = np.zeros(table.n_rows, np.int64)
-    is_known = truth >= 0
-    for name in by:
-        codes = aligned_codes(table, variables[name]).astype(np.int64)
-        is_known &= codes >= 0
-        group = group * variables[name].n_states + np.maximum(codes, 0)
-    beliefs = _beliefs(net, table, target, given)
-    places = [states.index(state) for state in net.variables[target].discrete_states]
-    best = np.array(places)[beliefs.argmax(axis=1)]
-    sure = np.minimum((beliefs.max(axis=1) * N_BINS).astype(np.int64), N_BINS - 1)
-    weights = np.ones(table.n_rows, np.int64) if table.weights is None else table.weights
-    n_groups, r = prod(given.agreement.shape(tuple(by))), len(states)
-    confusion = np.zeros((n_groups, r, r), np.int64)
-    calibration = np.zeros((n_groups, N_BINS, 2), np.int64)
-    rows = np.flatnonzero(is_known)
-    np.add.at(confusion, (group[rows], truth[rows], best[rows]), weights[rows])
-    right = (truth == best).astype(np.int64)
-    np.add.at(calibration, (group[rows], sure[rows], right[rows]), weights[rows])
-    _check_groups(confusion, given)
-    flat = np.concatenate([confusion.ravel(), calibration.ravel()]).astype("<i8")
-    sent: Any = flat
-    if given.agreement.mode == "secure":
-        sent = given.masked(flat, request, request_hash)
-    return {}, {}, {"counts": sent}
+def _measured(tally: Tally, positive: int | None) -> Measures:
+    """The measures of the only group of a tally."""
+    confusion, n_rows = tally.confusion[0], float(tally.n_rows[0])
+    squares, logs, n_impossible, _ = tally.losses[0].tolist()
+    precision, recall, f1 = _about(confusion, positive)
+    wrong, right, sums = tally.bins[0][tally.bins[0, :, :2].any(axis=1)].T
+    return Measures(
+        n_rows,
+        float(np.trace(confusion)) / n_rows,
+        precision,
+        recall,
+        f1,
+        squares / SCALE / n_rows,
+        np.inf if n_impossible else logs / SCALE / n_rows,
+        float(n_impossible),
+        CalibrationCurve(
+            sums / SCALE / (wrong + right), right / (wrong + right), (wrong + right).astype(float)
+        ),
+    )
 
 
-def _check_groups(confusion: Integers, given: Given) -> None:
-    totals = confusion.sum(axis=(1, 2))
-    if ((totals > 0) & (totals < given.policy.least_cell)).any():
-        raise RefusalError(
-            f"a group has fewer than {given.policy.least_cell} rows here.", code="rows"
-        )
+def _about(
+    confusion: Integers, positive: int | None
+) -> tuple[float | None, float | None, float | None]:
+    """Precision, recall and F1 of the positive state."""
+    if positive is None:
+        return None, None, None
+    both = float(confusion[positive, positive])
+    n_predicted, n_so = float(confusion[:, positive].sum()), float(confusion[positive].sum())
+    return ratio(both, n_predicted), ratio(both, n_so), ratio(2 * both, n_predicted + n_so)
 
 
-def _beliefs(net: Network, table: Table, target: str, given: Given) -> Floats:
-    """The probabilities of the target; the site is what is known of the source."""
-    if table.weights is not None and table.weights.dtype != np.int64:
-        raise RefusalError("confusion counts need whole weights.", code="statistics")
-    if net.source is None:
-        return net.posteriors(table, target)
-    known = net.variables[net.source].discrete_states
-    name = given.name if given.name in known else NEW_SOURCE
-    if name not in known:
-        raise RefusalError("the network does not know this site.", code="variable")
-    source = Variable(net.source, (name,))
-    codes = np.zeros(table.n_rows, code_type(1))
-    at_home = Table(Schema(table.variables, source), table.columns, codes, table.weights)
-    return net.posteriors(at_home, target)
+def _check_discrete(study: Federation, net: Network, names: Sequence[str]) -> None:
+    _check.known("variable", names, study.variables)
+    _check.known("node", names[:1], net.distributions)
+    if any(study.variables[name].is_continuous for name in names):
+        raise InputError("measures: the target and the groups must be discrete.", parameter="by")
 
 
-def _asked(request: Request) -> tuple[Network, str, list[str]]:
-    content = Content.of(dict(request.content), "message", "confusion counts")
-    net = parse(content.take("network", str), "message")
-    target, by = content.take("target", str), content.texts("by")
-    if target not in net.distributions or target == net.source or target in by:
-        raise content.fault("'target' must be a node that is no group")
-    return net, target, by
+def _tallies(
+    study: Federation,
+    net: Network,
+    target: str,
+    *,
+    by: Sequence[str] = (),
+    n_bins: int = N_BINS,
+    positive: int | None = None,
+) -> Mapping[str, Tally]:
+    """The tallies of the sites by name, or their sum if counts come masked."""
+    n_groups = prod(study.variables[name].n_states for name in by)
+    shape = Shape(n_groups, study.variables[target].n_states, n_bins)
+    content = {
+        "network": write(net),
+        "target": target,
+        "by": list(by),
+        "bins": n_bins,
+        "positive": positive,
+    }
+    replies = study.ask("confusion counts", content, n_cells=shape.n_cells)
+    is_masked = study.mode == "secure"
+    arrays = [
+        study.array(place, reply, "counts", dtype="<u8" if is_masked else "<i8", size=shape.n_cells)
+        for place, reply in enumerate(replies)
+    ]
+    if is_masked:
+        return {TOGETHER: Tally.of_numbers(shape, sum_of(arrays))}
+    each = zip(study.agreement.names, arrays, strict=True)
+    return {name: Tally.of_numbers(shape, array) for name, array in each}
 
 
 def _groups(variables: Sequence[Variable]) -> tuple[str, ...]:

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from consilience import _check
+from consilience.classify.evaluation import Evaluation
 from consilience.data.table import Table
 from consilience.data.variable import Schema, Variable
 from consilience.errors import ConsilienceError, DataError, InputError, RefusalError, SiteError
 from consilience.files.objects import Content
 from consilience.fusion.united_tables import united_variables
+from consilience.network.network import Network
+from consilience.sites.confusion import evaluated
 from consilience.sites.exchange import Exchange, InProcess, Way
 from consilience.sites.folders import Folder
 from consilience.sites.gathered import Gathered
@@ -117,6 +120,12 @@ class Federation:
         if self._scout is None:
             self._scout = scout_of(self)
         return self._scout
+
+    def evaluated(
+        self, net: Network, target: str, *, positive: str | None, n_bins: int
+    ) -> Evaluation:
+        """How well a network predicts at the sites; see ``cs.classify.evaluate_network``."""
+        return evaluated(self, net, target, positive=positive, n_bins=n_bins)
 
     def close(self) -> None:
         """Close the connections to the sites."""

@@ -24,11 +24,11 @@ from consilience.errors import RefusalError
 from consilience.files.objects import Content
 from consilience.fusion.united_tables import complete_rows
 from consilience.sites.alternatives import Alternatives
-from consilience.sites.confusion import check_confusion, confusion_answer
 from consilience.sites.expected import asked_families, check_expected, expected_answer
 from consilience.sites.masks import SiteKey
 from consilience.sites.message import Array, Request
 from consilience.sites.policies import Policy
+from consilience.sites.site_confusion import check_confusion, confusion_answer
 from consilience.sites.study_agreement import Agreement
 from consilience.statistics.counts import Counts
 from consilience.statistics.engines.memory import Memory
