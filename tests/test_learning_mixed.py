@@ -90,20 +90,20 @@ def test_one_source_has_plain_regressions_by_default():
     net = cs.fit(DAG, cs.read(rows))
     assert net.source is None
     assert net.record.method == (
-        "estimator=HDC(), gaussian=MLE(), logistic=LogisticRegression(ridge=0.1)"
+        "estimator=HDC(), gaussian=TiedVariances(lent=2.0), logistic=LogisticRegression(ridge=0.1)"
     )
     plain = cs.fit(DAG, cs.read(rows), cs.MLE())
-    np.testing.assert_array_equal(net["dose"].parameters, plain["dose"].parameters)
+    np.testing.assert_array_equal(net["dose"].coefficients, plain["dose"].coefficients)
 
 
 @pytest.mark.parametrize(
     ("estimator", "gaussian", "logistic"),
     [
-        (cs.Dirichlet(), "MLE()", "LogisticRegression(ridge=0.1)"),
+        (cs.Dirichlet(), "TiedVariances(lent=2.0)", "LogisticRegression(ridge=0.1)"),
         (cs.HDMJS(), "HierarchicalGaussian(spread=None)", "HierarchicalLogistic(ridge=0.1)"),
         (
             cs.Separate(cs.Dirichlet()),
-            "Separate(estimator=MLE())",
+            "Separate(estimator=TiedVariances(lent=2.0))",
             "Separate(estimator=LogisticRegression(ridge=0.1))",
         ),
     ],
@@ -277,7 +277,7 @@ def test_fractional_weights_are_not_taken_for_gaps():
 
 
 def test_a_class_in_place_of_a_choice_is_told_choices_of_its_kind():
-    with pytest.raises(InputError, match=r"gaussian must be .*estimators\.NormalInverseGamma\(\)"):
+    with pytest.raises(InputError, match=r"gaussian must be .*estimators\.TiedVariances\(\)"):
         cs.fit(DAG, read(rows_of()), gaussian=cs.estimators.NormalInverseGamma)
 
 

@@ -37,6 +37,9 @@ from consilience.parameters.strength import (
     Gamma as Gamma,
     PerState as PerState,
 )
+from consilience.parameters.tied_variances import (
+    TiedVariances as TiedVariances,
+)
 from consilience.parameters.uncertainty import (
     parameter_intervals as parameter_intervals,
 )

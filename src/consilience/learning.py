@@ -84,8 +84,9 @@ def fit(
         ``HDMJS()`` or ``Dirichlet()`` of discrete nodes, which answers with its prior.
     gaussian
         How moments become the regressions of continuous children. By default it does with the
-        sources what the estimator of tables does: ``MLE()`` where they are pooled (or one),
-        ``HierarchicalGaussian()`` where they are tied, ``Separate(MLE())`` where they are apart.
+        sources what the estimator of tables does: ``TiedVariances()`` where they are pooled (or
+        one), ``HierarchicalGaussian()`` where they are tied, ``Separate(TiedVariances())`` where
+        they are apart.
     logistic
         How discrete children of continuous parents are fitted; by default ``LogisticRegression()``,
         ``HierarchicalLogistic()`` or ``Separate(LogisticRegression())`` in the same way.

@@ -124,7 +124,7 @@ def test_a_balanced_design_has_the_closed_form_of_the_analysis_of_variance(betwe
 def test_without_spread_all_sources_have_the_pooled_regression():
     rows = rows_of()
     tied = fitted(rows, 0.0)
-    pooled = cs.fit(DAG, read(rows), cs.MLE())["y"]
+    pooled = cs.fit(DAG, read(rows), gaussian=cs.estimators.TiedVariances())["y"]
     np.testing.assert_allclose(tied.coefficients, np.broadcast_to(pooled.coefficients, (6, 2, 1)))
     np.testing.assert_allclose(tied.sd[:-1], np.broadcast_to(pooled.sd, (5, 2)))
 
@@ -175,7 +175,7 @@ def test_a_table_without_sources_has_one_regression_and_no_source_node():
     rows = {name: column for name, column in rows_of(40).items() if name != "source"}
     net = cs.fit(DAG, cs.read(rows), gaussian=cs.estimators.HierarchicalGaussian())
     assert net["y"].parents == ("g", "x")
-    plain = cs.fit(DAG, cs.read(rows), cs.MLE())["y"]
+    plain = cs.fit(DAG, cs.read(rows), gaussian=cs.estimators.TiedVariances())["y"]
     np.testing.assert_allclose(net["y"].parameters, plain.parameters)
 
 

@@ -206,7 +206,7 @@ def test_least_squares_keeps_the_posterior_under_a_flat_prior():
     rng = np.random.default_rng(5)
     x, g = rng.normal(100.0, 2.0, 60), np.repeat(["a", "b"], 30)
     y = 3.0 * x + (g == "b") + rng.normal(size=60)
-    net = cs.fit(cs.DAG.parse("[g][x][y|g:x]"), cs.read({"g": g, "x": x, "y": y}))
+    net = cs.fit(cs.DAG.parse("[g][x][y|g:x]"), cs.read({"g": g, "x": x, "y": y}), cs.MLE())
     low, high = cs.estimators.parameter_intervals(net, "y", level=0.9)
     for k, state in enumerate("ab"):
         design = np.column_stack([np.ones(30), x[g == state]])

@@ -22,6 +22,7 @@ from consilience.parameters.fitting import FitTask
 from consilience.parameters.known_numbers import WithKnown
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
+from consilience.parameters.tied_variances import TiedVariances
 from consilience.structure.searches.task import Progress
 
 __all__ = ["Ascent", "Climber", "while_climbing"]
@@ -218,7 +219,7 @@ def while_climbing(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _over_n(estimator: Any) -> Any:
-    if isinstance(estimator, MLE):
+    if isinstance(estimator, MLE | TiedVariances):
         return MLE(unbiased=False)
     if isinstance(estimator, Pooled | Separate | WithKnown):
         return replace(estimator, estimator=_over_n(estimator.estimator))

@@ -184,9 +184,9 @@ class Step:
         none = {
             one.names[-1]: average_rows(one, np.zeros(one.weight.shape, bool)) for one in moments
         }
-        tied = TiedStates(
-            repr(chosen), {**none, **self.joined}, innermost(chosen).unbiased, is_apart(chosen)
-        )
+        inner = innermost(chosen)
+        joined = {**none, **self.joined}
+        tied = TiedStates(repr(chosen), joined, inner.unbiased, inner.lent, is_apart(chosen))
         return replace(task, chosen={**task.chosen, "regression": tied})
 
     def _regressions(self, expected: Expected) -> dict[str, LinearGaussian]:

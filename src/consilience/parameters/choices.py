@@ -7,7 +7,7 @@ any,
 ===================== =================== ==================== ===========================
 sources               tables              regressions          logistic nodes
 ===================== =================== ==================== ===========================
-one                   HDC()               MLE()                LogisticRegression()
+one                   HDC()               TiedVariances()      LogisticRegression()
 several               HDC()               HierarchicalGaussian HierarchicalLogistic
 ===================== =================== ==================== ===========================
 
@@ -26,16 +26,15 @@ from consilience.parameters.chain import HDC
 from consilience.parameters.estimator import METHODS, is_apart, is_for_new_sources, serves
 from consilience.parameters.hierarchical_gaussian import HierarchicalGaussian
 from consilience.parameters.logistic import HierarchicalLogistic, LogisticRegression
-from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate, check_estimator
+from consilience.parameters.tied_variances import TiedVariances
 
 __all__ = ["choices", "has_new_source", "kind_of", "method_of"]
 
 KEYWORDS = {"table": "estimator", "regression": "gaussian", "logistic": "logistic"}
 EXAMPLES = {
     "table": "cs.HDC() or cs.Dirichlet()",
-    "regression": "cs.MLE(), cs.estimators.NormalInverseGamma() or "
-    "cs.estimators.HierarchicalGaussian()",
+    "regression": "cs.estimators.TiedVariances(), cs.MLE() or cs.estimators.HierarchicalGaussian()",
     "logistic": "cs.estimators.LogisticRegression() or cs.estimators.HierarchicalLogistic()",
 }
 
@@ -141,7 +140,7 @@ def _chosen(kind: str, given: Any, estimator: Any, tables: Any, *, lead: Any) ->
         return given
     if estimator is not None and serves(estimator, kind):
         return estimator
-    plain: Any = MLE() if kind == "regression" else LogisticRegression()
+    plain: Any = TiedVariances() if kind == "regression" else LogisticRegression()
     if not is_apart(lead):
         return plain
     if not is_for_new_sources(lead):

@@ -35,6 +35,7 @@ from consilience._typing import Bools
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.errors import DataError
 from consilience.parameters.flat_prior import flat_posterior
+from consilience.parameters.lent_variance import with_lent
 from consilience.parameters.regression import (
     Regressions,
     least_squares,
@@ -113,7 +114,9 @@ def highest_log_likelihood(rows: Moments) -> float:
     return float(-(n / 2 * (np.log(2 * np.pi * left / n) + 1)).sum())
 
 
-def regressions(moments: Moments, joined: Moments | None = None) -> Regressions:
+def regressions(
+    moments: Moments, joined: Moments | None = None, *, lent: float = 0.0
+) -> Regressions:
     """The regression of each joint state; those with too few rows are tied to the others.
 
     Parameters
@@ -122,6 +125,8 @@ def regressions(moments: Moments, joined: Moments | None = None) -> Regressions:
         Pooled over the sources.
     joined
         The rows that tied states are joined by, if not those that the moments ask for.
+    lent
+        How many rows the residual variance of the other joint states is worth to each.
 
     Raises
     ------
@@ -138,7 +143,9 @@ def regressions(moments: Moments, joined: Moments | None = None) -> Regressions:
         )
     every, is_tied = _with_joined(moments, joined)
     fits = least_squares(array[0] for array in every.arrays)
-    return replace(fits, freedom=np.where(is_tied, fits.weight * (1 - p / n_all), fits.freedom))
+    freedom = np.where(is_tied, fits.weight * (1 - p / n_all), fits.freedom)
+    residual, freedom = with_lent(fits.residual, freedom, ~is_tied, lent=lent)
+    return replace(fits, residual=residual, freedom=freedom)
 
 
 def _with_joined(moments: Moments, joined: Moments | None) -> tuple[Moments, Bools]:
@@ -150,13 +157,13 @@ def _with_joined(moments: Moments, joined: Moments | None) -> tuple[Moments, Boo
 
 
 def regression_of(
-    moments: Moments, joined: Moments | None = None, *, unbiased: bool
+    moments: Moments, joined: Moments | None = None, *, unbiased: bool, lent: float = 0.0
 ) -> LinearGaussian:
     """The local distribution of a family from its moments, as :func:`regressions` has it.
 
     With variances that are unbiased it has the posterior under a flat prior.
     """
-    fits = regressions(moments, joined)
+    fits = regressions(moments, joined, lent=lent)
     coefficients = np.concatenate([fits.intercept[:, None], fits.coefficients], axis=1)
     sd = np.sqrt(fits.variance(unbiased=unbiased))
     posterior = flat_posterior(_with_joined(moments, joined)[0], fits) if unbiased else None
@@ -175,6 +182,8 @@ class TiedStates:
         The rows that tied states are joined by, for each child.
     unbiased
         As for :class:`MLE`.
+    lent
+        As for :class:`TiedVariances`; zero if joint states lend each other nothing.
     by_source
         Whether each source has regressions of its own.
     """
@@ -182,6 +191,7 @@ class TiedStates:
     instead_of: str
     joined: Mapping[str, Moments]
     unbiased: bool
+    lent: float
     by_source: bool
 
     def __repr__(self) -> str:
@@ -195,29 +205,36 @@ class TiedStates:
         """What to know about the regressions."""
         joined = [self.joined[moments.names[-1]] for moments in families]
         if not self.by_source:
-            return notes_on_regressions(families, joined)
+            return notes_on_regressions(families, joined, lent=self.lent)
         return notes_on_regressions(
             [part for moments in families for part in moments.by_source()],
             [part for rows in joined for part in rows.by_source()],
+            lent=self.lent,
         )
 
     def _regression(self, moments: Moments) -> LinearGaussian:
         joined = self.joined[moments.names[-1]]
         if moments.source is None or not self.by_source:
-            return regression_of(moments.pooled(), joined.pooled(), unbiased=self.unbiased)
+            return self._fitted(moments.pooled(), joined.pooled())
         parts = zip(moments.by_source(), joined.by_source(), strict=True)
-        return side_by_side(
-            moments.source, [regression_of(*part, unbiased=self.unbiased) for part in parts]
-        )
+        return side_by_side(moments.source, [self._fitted(*part) for part in parts])
+
+    def _fitted(self, moments: Moments, joined: Moments) -> LinearGaussian:
+        return regression_of(moments, joined, unbiased=self.unbiased, lent=self.lent)
 
 
 def notes_on_regressions(
-    families: Sequence[Moments], joined: Sequence[Moments] | None = None, *, few: str = JOINED
+    families: Sequence[Moments],
+    joined: Sequence[Moments] | None = None,
+    *,
+    few: str = JOINED,
+    lent: float = 0.0,
 ) -> list[str]:
     """What a reader should know about these regressions, in which the sources are pooled.
 
     Numbers of joint states of families with the same child are added up. ``joined`` are the rows
-    that tied states are joined by, ``few`` the words for what is done about them.
+    that tied states are joined by, ``few`` the words for what is done about them, ``lent`` the rows
+    that the variance of other joint states is worth.
     """
     short, rankless, exact = Counter[str](), Counter[str](), Counter[str]()
     lost = [one.names[-1] for one in families if loses_digits(one)]
@@ -226,7 +243,7 @@ def notes_on_regressions(
         pooled, child = moments.pooled(), moments.names[-1]
         asked = average_rows(pooled, has_few_rows(pooled))
         by = asked if joined is None else joined[i].pooled()
-        fits, is_tied = regressions(pooled, by), by.weight[0] > 0
+        fits, is_tied = regressions(pooled, by, lent=lent), by.weight[0] > 0
         n_states[child] += len(fits.weight)
         short[child] += int(is_tied.sum())
         rankless[child] += int((fits.rank < len(moments.names)).sum())

@@ -7,7 +7,8 @@ over all rows of the family, :math:`x = (1, (z - \bar z) / s_z)`,
     y = b_{fj}^\top x + \varepsilon, \qquad \varepsilon \sim N(0, \sigma_j^2), \qquad
     b_{fj} \sim N(\mu_j, \sigma_j^2 \Lambda) .
 
-The sources of a joint state share its residual variance :math:`\sigma_j^2`; all joint states of a
+The sources of a joint state share its residual variance :math:`\sigma_j^2`, to which the other
+joint states lend a little (``lent_variance.py``); all joint states of a
 family share the diagonal :math:`\Lambda`, which says by how much intercepts (at the parents'
 means) and slopes differ between sources, in units of the residual variance. It is learned by REML
 (``tied.py``) from the sources' moments alone.
@@ -35,6 +36,7 @@ from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.distributions.normal_inverse_gamma import TiedGaussianPosterior, unstandardized
 from consilience.errors import DataError
 from consilience.parameters.few_rows import has_few_rows, notes_on_regressions
+from consilience.parameters.lent_variance import LENT, with_lent
 from consilience.parameters.regression import (
     least_squares,
     linear_gaussian,
@@ -215,8 +217,14 @@ def _distribution(
     assert equations.freedom is not None
     p = len(moments.names)
     rows = equations.matrix.sum(axis=0)[which]
-    n, freedom = np.einsum("jkk->jk", rows)[:, 0], equations.freedom[which]
-    variance = tied.residual[which] / freedom
+    n = np.einsum("jkk->jk", rows)[:, 0]
+    residual, freedom = with_lent(
+        tied.residual[which],
+        equations.freedom[which],
+        which < len(which),  # the others borrow all rows
+        lent=LENT,
+    )
+    variance = residual / freedom
     weight = equations.matrix[:, which, 0, 0]  # of a state that borrows, the rows of all states
     is_new = np.append(weight, np.zeros((1, len(which))), axis=0) == 0
     unknown = np.diag(tied.spread) + tied.common_scale[which]
@@ -240,7 +248,7 @@ def _distribution(
         keep,
         tied.common_scale[which],
         freedom / 2,
-        tied.residual[which] / 2,
+        residual / 2,
         scale.center,
         scale.unit,
         local.parameters.shape,

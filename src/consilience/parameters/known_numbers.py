@@ -21,6 +21,7 @@ from consilience.errors import InputError
 from consilience.parameters.fitting import FitTask
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import innermost
+from consilience.parameters.tied_variances import TiedVariances
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
 
@@ -196,7 +197,9 @@ class WithKnown:
     def _sd(self, rest: LinearGaussian, moments: Moments, known: Known) -> Floats:
         """A known intercept takes no row from what is left to tell the variance."""
         inner = innermost(self.estimator)
-        if known.intercept is None or not (isinstance(inner, MLE) and inner.unbiased):
+        if known.intercept is None or not (
+            isinstance(inner, MLE | TiedVariances) and inner.unbiased
+        ):
             return rest.sd
         n = moments.weight if self.by_source else moments.weight.sum(axis=0, keepdims=True)
         left = np.maximum(n - rest.coefficients.shape[-1] - 1.0, 0.0)

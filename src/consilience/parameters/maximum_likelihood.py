@@ -47,6 +47,7 @@ class MLE:
 
     unbiased: bool = True
     by_source: ClassVar[bool] = False
+    lent: ClassVar[float] = 0.0
 
     def __repr__(self) -> str:
         return "MLE()" if self.unbiased else "MLE(unbiased=False)"
