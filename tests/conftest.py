@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,13 @@ def data_dir() -> Path:
     if not named:
         pytest.skip("CONSILIENCE_DATA does not name the folder of public data sets")
     return Path(named)
+
+
+@pytest.fixture
+def listening() -> Callable[[], None]:
+    """For ``preexec_fn``: what a script runs in its background ignores interrupts otherwise."""
+
+    def listen() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return listen

@@ -125,12 +125,7 @@ def test_a_reader_that_closes_the_pipe_hears_nothing_more(here):
         assert sampling.stderr.read() == b""
 
 
-def listen_to_interrupts():
-    """What runs in the background of a script ignores them, and so would what it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_an_interrupt_ends_a_command_with_130(here):
+def test_an_interrupt_ends_a_command_with_130(here, listening):
     code = (
         "import consilience as cs, os, signal\n"
         "from consilience.cli import main\n"
@@ -140,7 +135,7 @@ def test_an_interrupt_ends_a_command_with_130(here):
     )
     command = [sys.executable, "-c", code, "query", "m.json", "disease"]
     found = subprocess.run(
-        command, capture_output=True, text=True, check=False, preexec_fn=listen_to_interrupts
+        command, capture_output=True, text=True, check=False, preexec_fn=listening
     )
     assert (found.returncode, found.stderr) == (130, "interrupted\n")
 
@@ -157,7 +152,7 @@ main()
 """The command line, with a file that says when the search has made a step."""
 
 
-def test_an_interrupted_search_writes_the_best_graph_so_far_and_ends_with_130(tmp_path):
+def test_an_interrupted_search_writes_the_best_graph_so_far_and_ends_with_130(tmp_path, listening):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.integers(0, 3, (2000, 30)), columns=[f"x{i}" for i in range(30)])
     frame.astype(str).to_csv(tmp_path / "rows.csv", index=False)
@@ -168,7 +163,7 @@ def test_an_interrupted_search_writes_the_best_graph_so_far_and_ends_with_130(tm
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        preexec_fn=listen_to_interrupts,
+        preexec_fn=listening,
     ) as learning:
         while learning.poll() is None and not (tmp_path / "begun").exists():
             time.sleep(0.05)

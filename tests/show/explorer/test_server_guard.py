@@ -208,13 +208,8 @@ def test_a_link_opens_a_view(served):
     assert link == f"{served.url}#given=b=not:low&panel=node&node=c"
 
 
-def listen_to_interrupts():
-    """What runs in the background of a script ignores them, and so would what it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_prints_its_address_and_ends_when_told(tmp_path, ending):
+def test_the_command_prints_its_address_and_ends_when_told(tmp_path, ending, listening):
     cs.save(small(), tmp_path / "model.json")
     call = "from consilience.cli import main; main()"
     command = [sys.executable, "-c", call, "explore", "model.json", "--no-open"]
@@ -223,7 +218,7 @@ def test_the_command_prints_its_address_and_ends_when_told(tmp_path, ending):
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=listen_to_interrupts,
+        preexec_fn=listening,
     )
     try:
         url = process.stdout.readline().decode().strip()

@@ -167,11 +167,12 @@ def test_a_budget_ends_the_search_with_a_legal_graph(name):
     names = [f"x{i:02d}" for i in range(14)]
     dag = cs.random_dag(names, n_arcs=25, seed=1)
     engine = Memory(cs.random_network(dag, seed=1).sample(500, seed=1))
-    start = time.monotonic()
     asked = {} if name in TREES else {"require": [("x01", "x03")]}
     search = CASES[name](names)
+    cs.search(engine, search=search, seconds=1e-6, **asked)  # may have to compile
+    start = time.process_time()
     found = cs.search(engine, search=search, seconds=1e-6, **asked)
-    assert time.monotonic() - start < 2  # a second for a first step on a busy machine
+    assert time.process_time() - start < 1
     assert found.stopped_by == "seconds"
     assert set(found.dag.nodes) == set(names)
     assert name in TREES or ("x01", "x03") in found.dag.arcs
