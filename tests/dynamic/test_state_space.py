@@ -10,7 +10,7 @@ from sequences_made_up import panel_of, random_dynamic
 import consilience as cs
 from consilience.dynamic.evidence_in_time import evidence_of
 from consilience.dynamic.timeline import Families, Timeline
-from consilience.errors import InputError, ModelError
+from consilience.errors import InputError, MemoryLimitError, ModelError
 
 dynamic = cs.dynamic
 LEVEL = cs.DAG([("level(t-1)", "level"), ("level", "flow")])
@@ -122,6 +122,14 @@ def test_rows_of_a_converged_history_have_the_answers_of_single_steps():
     assert found.log_likelihood[0] == pytest.approx(log, rel=1e-12)
     assert found.mean["level"][399] == pytest.approx(mean, rel=1e-12)
     assert found.sd["level"][399] == pytest.approx(np.sqrt(variance), rel=1e-12)
+
+
+def test_histories_that_do_not_fit_the_memory_are_refused():
+    net, rng = local_level(2.0, 1.0, 5.0), np.random.default_rng(0)
+    flow = np.where(rng.random(200) < 0.5, np.nan, rng.normal(size=200))
+    panel = dynamic.read_panel({"flow": flow}, continuous=["flow"])
+    with pytest.raises(MemoryLimitError, match="covariances of 200 rows"):
+        net.smooth(panel, memory_limit=80 * 200)
 
 
 def test_a_level_without_noise_is_a_mean():

@@ -202,18 +202,21 @@ def _beliefs(
     log = prior + np.array([evidence.by_sequence(one.log_rows) for one in found])
     total = _mixed_log(evidence, log)
     _refuse_impossible(panel, total)
-    by_row = np.repeat(try_weights(evidence, log), np.diff(evidence.first), axis=1)
-    if is_filter and len(tries) > 1:  # of the source, a row knows what the rows up to it say
-        so_far = np.array([evidence.up_to_each(one.log_rows) for one in found])
-        by_row = try_weights(
-            evidence, prior[:, panel.sequence_codes] + so_far, panel.sequence_codes
-        )
-    mean, sd = _mixed_values(found, by_row)
+    whole = found[0]
+    if len(tries) > 1:
+        by_row = np.repeat(try_weights(evidence, log), np.diff(evidence.first), axis=1)
+        if is_filter:  # of the source, a row knows what the rows up to it say
+            so_far = np.array([evidence.up_to_each(one.log_rows) for one in found])
+            by_row = try_weights(
+                evidence, prior[:, panel.sequence_codes] + so_far, panel.sequence_codes
+            )
+        mean, sd = _mixed_values(found, by_row)
+        whole = whole._replace(probabilities=_mixed_probabilities(found, by_row), mean=mean, sd=sd)
     return Beliefs(
         panel,
-        _mixed_probabilities(found, by_row),
-        mean,
-        sd,
+        whole.probabilities,
+        whole.mean,
+        whole.sd,
         total,
         {n: v.discrete_states for n, v in net.variables.items() if not v.is_continuous},
         _posterior_of_sources(net, evidence, log),
@@ -241,8 +244,6 @@ def _refuse_impossible(panel: Panel, log: Floats) -> None:
 
 
 def _mixed_probabilities(found: list[SequenceBeliefs], by_row: Floats) -> dict[str, Floats]:
-    if len(found) == 1:
-        return found[0].probabilities
     names = found[0].probabilities
     return {
         name: sum(
@@ -256,8 +257,6 @@ def _mixed_probabilities(found: list[SequenceBeliefs], by_row: Floats) -> dict[s
 def _mixed_values(
     found: list[SequenceBeliefs], by_row: Floats
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    if len(found) == 1:
-        return found[0].mean, found[0].sd
     mean: dict[str, Floats] = {}
     sd: dict[str, Floats] = {}
     for name in found[0].mean:

@@ -253,7 +253,7 @@ class LinearPart:
 
     def _given_past(self, done: _Filtered) -> tuple[Floats, Floats]:
         n = self.evidence.n_rows
-        believed, sd = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
+        believed, sd = np.zeros((2, len(self.names), n))
         for k, rows in enumerate(self._kind_rows):
             for v, place in self.places_of(k):
                 believed[v, rows] = done.joint[rows, place]
@@ -264,7 +264,7 @@ class LinearPart:
         self, done: _Filtered, groups: Mapping[str, int]
     ) -> tuple[Floats, Floats, dict[str, Sums]]:
         n = self.evidence.n_rows
-        believed, sd = np.zeros((len(self.names), n)), np.zeros((len(self.names), n))
+        believed, sd = np.zeros((2, len(self.names), n))
         total = sum(groups.values()) + (1 if groups else 0)
         most = max([len(continuous_columns(one)) for one in self._local.values()], default=1)
         centers = self._centers(groups, total, max(most, 2), done)
@@ -409,7 +409,7 @@ def joint_codes(parts: Iterable[Integers]) -> Integers:
     """A number for each different row of some columns of codes, none negative."""
     found, n_codes = np.zeros(0, np.int64), 1
     for part in parts:
-        codes = part.astype(np.int64)
+        codes = part.astype(np.int64, copy=False)
         size = int(codes.max(initial=0)) + 1
         found = codes if not found.size else found * size + codes
         n_codes *= size

@@ -206,19 +206,19 @@ class Timeline:
 
     def believe(self, families: Families, *, is_filter: bool = False) -> SequenceBeliefs:
         """Beliefs about all that is hidden or missing, given all rows or those up to each."""
-        numbers, log_scale = self.numbers(families)
-        log = log_scale + self._log_known(families)
+        numbers, log = self.numbers(families)
+        log += self._log_known(families)
         probabilities: dict[str, Floats] = {}
         counts = np.zeros(self._n_numbers)
         if self._open:
             wants_counts = bool(self._factors)
             found = self.frontier.infer(numbers, is_filter=is_filter, wants_counts=wants_counts)
-            log = log + found.log_likelihood
+            log += found.log_likelihood
             probabilities, counts = found.margins, found.counts
         mean, sd, mixtures = self._believed_values(families, counts)
         if self._linear:
             linear = self.linear.infer(families.regressions, is_filter=is_filter)
-            log = log + linear.log_likelihood
+            log += linear.log_likelihood
             mean, sd = {**mean, **linear.mean}, {**sd, **linear.sd}
         return SequenceBeliefs(log, probabilities, mean, sd, mixtures)
 

@@ -9,12 +9,12 @@ it, and with the gains :math:`G` of what is dropped and its own covariance :math
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from consilience._typing import Floats, Integers
-from consilience.kernels.compile import bare, kernel
+from consilience.kernels.compile import bare, instruction, kernel
 from consilience.kernels.triangles import CONVERGED, RowValues, Slices, Triangles
 
 __all__ = ["Expected", "smooth_rows", "spread_rows"]
@@ -25,6 +25,10 @@ VERSION = (
 
 STRETCH = 256
 """Rows whose means are smoothed before they are read again: they stay close at hand."""
+
+
+AHEAD = 8
+"""So many rows before it is wanted, a triangle is called for: reading it takes as long."""
 
 
 class Expected(NamedTuple):
@@ -45,6 +49,40 @@ class Spread(NamedTuple):
 
     cov: Floats
     spot: Integers
+
+
+def _prefetch() -> Any:
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind, (held, *place) = signature.args[0], args
+        array = context.make_array(kind)(context, builder, held)
+        cell = cgutils.get_item_pointer(context, builder, kind, array, place)
+        byte, word = cgutils.voidptr_t, cgutils.int32_t
+        shape = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [byte, word, word, word])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [byte], shape)
+        options = [word(0), word(3), word(1)]  # to read, to keep close, data
+        builder.call(call, [builder.bitcast(cell, byte), *options])
+        return context.get_dummy_value()
+
+    def fetch(_: Any, array: Any, i: Any, j: Any) -> Any:
+        return types.void(array, i, j), code
+
+    return intrinsic(fetch)
+
+
+@instruction(_prefetch)
+def fetch(_array: Floats, _i: int, _j: int) -> None:
+    """Call for a number of a matrix that will be wanted soon."""
+
+
+@bare
+def _call_for(triangles: Triangles, t: int) -> None:
+    """Call for a triangle that will be wanted soon."""
+    for at in range(0, triangles.root.shape[1], 8):
+        fetch(triangles.root, t, at)
+    fetch(triangles.root, t, triangles.root.shape[1] - 1)
 
 
 @bare
@@ -319,6 +357,7 @@ def smooth_rows(
             is_steady = is_steady and which[row + 1] == which[row]
             if not is_steady:
                 now = 1 - now
+                _call_for(triangles, which[max(row - AHEAD, first[s])])
                 is_steady = _step_back(
                     slices, kind, row, row == last, triangles, which, spread, now
                 )

@@ -24,7 +24,7 @@ Where no variance shrinks to less than ``CLEAR`` of itself when the columns befo
 triangle is the Cholesky root of the covariance of all places, at a fraction of the cost and with
 all but a few of the last digits; elsewhere (diffuse first laws, functions of others) it is found by
 reflections. Rows of covariances are handled four numbers at a time, each four read before any is
-written: so they become vectors, and no loop is needed for a rest.
+written, so that nothing waits; they have room for up to three numbers more.
 
 References
 ----------
@@ -139,8 +139,9 @@ def empty_triangles(n_triangles: int, n: int) -> Triangles:
 
 
 class Room(NamedTuple):
-    """Room for one triangle: a covariance in the order of the triangle and a root, both with rows
-    of fours, the root of the message, columns, and for each place where it stands in the order.
+    """Room for one triangle: a covariance in its order with three rows and columns more, a root in
+    its order, the root in that of the places, numbers and rows of columns, and where each place
+    stands in the order.
     """
 
     cov: Floats
@@ -160,16 +161,16 @@ def _state(slices: Slices, q: int, row: int, rows: RowValues) -> int:
 
 @bare
 def _subtract(m: Floats, to: int, row: int, factor: float, begin: int, n: int) -> None:
-    """Subtract a multiple of a row from another, from the fours of column ``begin`` on."""
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    i, j = np.uint64(to), np.uint64(row)
-    for block in range(begin >> 2, (n + 3) >> 2):
-        b = np.uint64(block << 2)
+    """Subtract a multiple of a row from another, from column ``begin`` on."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    i, j, b = np.uint64(to), np.uint64(row), np.uint64(begin)
+    for _ in range((n - begin + 3) >> 2):
         x0 = m[i, b] - factor * m[j, b]
         x1 = m[i, b + one] - factor * m[j, b + one]
         x2 = m[i, b + two] - factor * m[j, b + two]
         x3 = m[i, b + three] - factor * m[j, b + three]
         m[i, b], m[i, b + one], m[i, b + two], m[i, b + three] = x0, x1, x2, x3
+        b = b + four
 
 
 @bare
@@ -189,12 +190,37 @@ def _combine(m: Floats, to: int, rows: Integers, factors: Floats, k: int, n: int
 
 
 @bare
-def _write(into: Triangles, t: int, row: int, m: Floats, scale: float, n: int) -> None:
-    """Write a row of a triangle, times a number; what is written beyond it, the next one covers."""
+def _mirror(m: Floats, row: int, n: int) -> None:
+    """Write a row of a symmetric matrix into its column."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    i, b = np.uint64(row), np.uint64(0)
+    for _ in range((n + 3) >> 2):
+        x0, x1, x2, x3 = m[i, b], m[i, b + one], m[i, b + two], m[i, b + three]
+        m[b, i], m[b + one, i], m[b + two, i], m[b + three, i] = x0, x1, x2, x3
+        b = b + four
+
+
+@bare
+def _scale(m: Floats, row: int, factor: float, begin: int, n: int) -> None:
+    """Multiply a row by a number, from column ``begin`` on."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    i, b = np.uint64(row), np.uint64(begin)
+    for _ in range((n - begin + 3) >> 2):
+        x0, x1 = factor * m[i, b], factor * m[i, b + one]
+        x2, x3 = factor * m[i, b + two], factor * m[i, b + three]
+        m[i, b], m[i, b + one], m[i, b + two], m[i, b + three] = x0, x1, x2, x3
+        b = b + four
+
+
+@bare
+def _write(into: Triangles, t: int, row: int, begin: int, m: Floats, scale: float, n: int) -> None:
+    """Write a row of a triangle, times a number, from column ``begin`` on; what is written beyond
+    it, the next one covers.
+    """
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     root, new, i = into.root, np.uint64(t), np.uint64(row)
-    at, b = np.uint64(into.start[row] + row), i
-    for _ in range((n - row + 3) >> 2):
+    at, b = np.uint64(into.start[row] + begin), np.uint64(begin)
+    for _ in range((n - begin + 3) >> 2):
         x0, x1 = scale * m[i, b], scale * m[i, b + one]
         x2, x3 = scale * m[i, b + two], scale * m[i, b + three]
         root[new, at], root[new, at + one] = x0, x1
@@ -272,8 +298,7 @@ def _covariance(
         for i in range(m):
             total += slopes[i] * cov[now, np.uint64(source[i])]
         cov[now, now] = total
-        for c in range(n + k):
-            cov[c, now] = cov[now, c]
+        _mirror(cov, spot[n + o], n + k)
 
 
 @bare
@@ -299,23 +324,19 @@ def _eliminate(n: int, end: int, room: Room) -> bool:
 @bare
 def _keep(n: int, triangles: Triangles, new: int, room: Room) -> None:
     """Write the triangle that :func:`_eliminate` found."""
-    cov, share, root = room.cov, room.share, triangles.root
+    cov, share = room.cov, room.share
     begin, end = int(triangles.ends[new, 0]), int(triangles.ends[new, 1])
-    for c in range(end):
-        size = np.sqrt(cov[c, c])
-        _write(triangles, new, c, cov, share[c] * size, n)
     for k in range(end - 1, begin - 1, -1):
-        for d in range(end, n):
-            cov[k, d] *= share[k]
-        for c in range((end >> 2) << 2, end):
-            cov[k, c] = 0.0  # the fours that the dropped begin in have kept ones too
+        _scale(cov, k, share[k], end, n)
         for j in range(begin, k):
             _subtract(cov, j, k, cov[j, k], end, n)
-        line = triangles.start[k]
-        for d in range(end, n):
-            root[new, np.uint64(line + d)] = cov[k, d]
+    for c in range(end):
+        scale = share[c] * np.sqrt(cov[c, c])
+        _write(triangles, new, c, c, cov, scale, n if c < begin else end)
+        if c >= begin:
+            _write(triangles, new, c, end, cov, 1.0, n)
     for c in range(end, n):
-        _write(triangles, new, c, cov, 1.0, n)
+        _write(triangles, new, c, c, cov, 1.0, n)
 
 
 @bare
@@ -501,9 +522,9 @@ def _append(triangles: Triangles, t: int, new: int, pattern: int) -> None:
 @inner
 def _room(n: int) -> Room:
     """Room for triangles of so many places."""
-    fours = (n, ((n + 6) >> 2) << 2)
+    wide = ((n + 6) >> 2) << 2
     return Room(
-        np.zeros(fours),
+        np.zeros((wide, wide)),
         np.zeros((n, n)),
         np.zeros((n, n)),
         np.zeros(n),
