@@ -324,3 +324,14 @@ def test_impossible_evidence_is_refused():
     belief = cs.average(rows, by=cs.averaging.Subsets(draws=5))
     with pytest.raises(ImpossibleEvidenceError, match="'y'"):
         belief.query("x", given={"y": "c"}, estimator=cs.MLE())
+
+
+def test_rows_with_gaps_are_refused_with_the_way_that_takes_them():
+    rng = np.random.default_rng(2)
+    a = rng.integers(0, 2, 120)
+    gaps = np.where(rng.random(120) < 0.1, None, a.astype(str))
+    table = cs.read({"a": gaps, "b": np.where(rng.random(120) < 0.9, a, 1 - a).astype(str)})
+    with pytest.raises(DataError, match=r"by=cs\.averaging\.Bootstrap\(\)"):
+        cs.average(table)
+    belief = cs.average(table, by=cs.averaging.Bootstrap(replicates=5))
+    assert belief.arcs.matrix.sum() > 0.9

@@ -78,3 +78,17 @@ def test_numbers_are_judged_by_bic_if_no_score_is_chosen():
         frozenset({"s1", "s3"}),
     }
     assert "by BIC()" in repr(found)
+
+
+def test_gaps_are_refused_and_rows_filled_once_are_taken():
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 2, 160)
+    b = np.where(rng.random(160) < 0.9, a, 1 - a)
+    table = cs.read(
+        {"a": np.where(rng.random(160) < 0.1, None, a.astype(str)), "b": b.astype(str),
+         "from": np.repeat(["p", "q"], 80)}, source="from"
+    )  # fmt: skip
+    with pytest.raises(DataError, match=r"cs\.impute\(cs\.fit\(cs\.learn\(table\), table\), table"):
+        cs.fusion.clusters(table)
+    filled = cs.impute(cs.fit(cs.learn(table), table), table, draws=1, seed=1).tables[0]
+    assert cs.fusion.clusters(filled).members == (("p", "q"),)

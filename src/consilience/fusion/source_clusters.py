@@ -267,7 +267,7 @@ def _check_rows(table: Table) -> None:
         if is_gap.any():
             raise DataError(
                 f"clusters: column {name!r} has {int(is_gap.sum())} missing values, and scores of "
-                "rows that were completed cannot be compared. Give complete rows, or cs.impute "
-                "them.",
+                "rows that were completed cannot be compared. Give complete rows, or rows filled "
+                "once: cs.impute(cs.fit(cs.learn(table), table), table, draws=1).tables[0].",
                 column=name,
             )
