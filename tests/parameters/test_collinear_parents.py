@@ -132,3 +132,17 @@ def test_collinear_parents_of_different_scales_share_their_slopes():
     dag = cs.DAG([(parent, "z") for parent in "acbd"])
     slopes = cs.fit(dag, cs.read(columns), gaussian=cs.MLE())["z"].coefficients
     np.testing.assert_allclose(slopes[[0, 2]], slopes[[1, 3]], rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-200, 1e-300])
+def test_values_whose_products_vanish_are_not_called_constant(size):
+    rng = np.random.default_rng(1)
+    table = cs.read({"x": size * rng.normal(size=50), "y": rng.normal(size=50)})
+    dag = cs.DAG([("y", "x")])
+    for work in (
+        cs.learn,
+        lambda rows: cs.score(dag, rows, cs.BIC()),
+        lambda rows: cs.fit(dag, rows),
+    ):
+        with pytest.raises(DataError, match=r"the values of 'x' are too small .* by a constant"):
+            work(table)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from consilience.kernels.regressions import has_lost
 from consilience.statistics.moments import Moments
 from consilience.statistics.request import Engine, MomentRequest
-from consilience.statistics.scales import check_scales
+from consilience.statistics.scales import check_not_tiny, check_scales
 from consilience.statistics.together import Together
 
 __all__ = ["family_moments", "loses_digits"]
@@ -27,11 +27,14 @@ def family_moments(engine: Engine, requests: Sequence[MomentRequest]) -> list[Mo
     Raises
     ------
     DataError
-        If digits are lost and a column is too small or too large for fine moments.
+        If the products of a column vanish; if digits are lost and a column is too small or too
+        large for fine moments.
     """
     if not requests:
         return []
     found = _from_one(engine, requests) or engine.gather(Together(tuple(requests)))
+    for moments in found:
+        check_not_tiny(moments)
     lost = [i for i, moments in enumerate(found) if loses_digits(moments)]
     if lost:
         again = tuple(replace(requests[i], fine=True) for i in lost)

@@ -1,4 +1,4 @@
-"""Columns too small or too large for fine moments.
+"""Columns too small for moments, and too small or too large for fine ones.
 
 What rounding leaves of a product is 1e-32 of it, and products are divided by products: outside the
 range of ``LEAST`` to ``MOST`` these numbers are no floats.
@@ -12,10 +12,36 @@ from consilience._typing import Bools
 from consilience.errors import DataError
 from consilience.statistics.moments import Moments
 
-__all__ = ["check_scales"]
+__all__ = ["check_not_tiny", "check_scales"]
 
 LEAST, MOST = 1e-200, 1e200
 """Of sums of squares, around the mean and around zero."""
+
+
+TINY = 1e-150
+"""Of a mean: products of smaller values around it are no floats, and look like none."""
+
+
+def check_not_tiny(moments: Moments) -> None:
+    """Refuse columns of values so small that their products vanish.
+
+    Raises
+    ------
+    DataError
+        If mean and spread of a column are not zero but too small for their squares.
+    """
+    spread = np.einsum("...kk->...k", moments.scatter)
+    size = np.abs(moments.mean)
+    has_values = (size > 0) | (spread > 0)
+    is_tiny = has_values & (size < TINY) & (spread < TINY**2) & (moments.weight[..., None] > 1)
+    if is_tiny.any():
+        name = moments.names[int(is_tiny.any(axis=(0, 1)).argmax())]
+        raise DataError(
+            f"the values of {name!r} are too small for their products to be floats, so that "
+            "nothing can be said of their spread. Multiply the column by a constant, so that its "
+            "standard deviation is near one.",
+            column=name,
+        )
 
 
 def check_scales(moments: Moments, used: Bools | None = None) -> None:

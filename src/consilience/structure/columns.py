@@ -19,6 +19,7 @@ from consilience.statistics.family import Family
 from consilience.statistics.gather import count, moments
 from consilience.statistics.many_regressions import RegressionBatch
 from consilience.statistics.request import Engine
+from consilience.statistics.scales import check_not_tiny
 from consilience.statistics.strata import Strata
 from consilience.structure.precision import judged
 from consilience.structure.scores.gaussian import unbounded
@@ -45,6 +46,7 @@ def check_continuous(engine: Engine, strata: Strata, *, gaps: bool = False) -> f
     n_rows = float(found.n_rows.sum())
     if n_rows == 0:
         raise DataError("a graph cannot be judged on a table without rows.")
+    check_not_tiny(found)
     if found.n_incomplete.sum() > 0 and not gaps:
         alone = {name: moments(engine, [name]) for name in strata.names}
         _refuse_gaps({name: float(one.n_incomplete.sum()) for name, one in alone.items()})
@@ -102,9 +104,9 @@ def _refuse_gaps(gaps: Mapping[str, float]) -> None:
         raise DataError(
             f"{gaps[columns[0]]:g} rows have no value of {columns[0]!r} (gaps in "
             f"{_check.listed(columns)}); families would be judged by different rows. Use a "
-            "score for gaps, cs.scores.PNAL() or cs.scores.NAL(), or cs.learn, which completes "
-            "rows; or read the "
-            "table without these columns or rows.",
+            "score for gaps, cs.scores.PNAL() or cs.scores.NAL(); or cs.learn, or cs.average with "
+            "by=cs.averaging.Bootstrap(), which complete rows; or read the table without these "
+            "columns or rows.",
             column=columns[0],
         )
 
