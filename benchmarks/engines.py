@@ -22,16 +22,21 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as arrow_parquet
-from bench import data_dir, peer
+from bench import Watch, data_dir, peer, private
 
 import consilience as cs
+from consilience.data.extents import extents_of
+from consilience.data.text_content import TextForm
 from consilience.data.write import to_arrow
 from consilience.statistics.engines import Memory
+from consilience.statistics.engines.ledger import Returned, schema_hash
+from consilience.statistics.request import CountRequest
 from consilience.statistics.toggles import ToggleRequest, ToggleRequests
 
 N_FILES = 20
@@ -114,34 +119,6 @@ def _measured(name: str, folder: Path) -> None:
     found["cpu"] = time.process_time() - start
     found["private"] = (watch.most - before) / 1e6
     print(json.dumps(found))
-
-
-def private() -> float:
-    """Bytes of private memory."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * float(next(line for line in status.splitlines() if "RssAnon" in line).split()[1])
-
-
-class Watch:
-    """The most private memory while a block runs, looked at every 20 ms."""
-
-    def __init__(self) -> None:
-        self.most = private()
-        self._is_done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._is_done.set()
-        self._thread.join()
-        self.most = max(self.most, private())
-
-    def _look(self) -> None:
-        while not self._is_done.wait(0.02):
-            self.most = max(self.most, private())
 
 
 def _scan(folder: Path) -> Any:
@@ -336,10 +313,13 @@ def _session() -> Any:
     return builder.config("spark.log.level", "OFF").getOrCreate()
 
 
+def _sixteen_files(folder: Path) -> list[str]:
+    return sorted(map(str, folder.glob("*.parquet")))[:16]
+
+
 def _sixteen(folder: Path, engine: Any) -> Any:
     schema = cs.load(data_dir() / "networks" / "alarm.bif").variables
-    paths = sorted(map(str, folder.glob("*.parquet")))[:16]
-    return cs.scan(paths, schema=schema, engine=engine)
+    return cs.scan(_sixteen_files(folder), schema=schema, engine=engine)
 
 
 def _overhead(name: str, folder: Path, engine: Any) -> None:
@@ -351,27 +331,27 @@ def _overhead(name: str, folder: Path, engine: Any) -> None:
         print(
             f"  {name}: {N_TRIPLES} families over 16 parts {time.perf_counter() - start:.2f} s wall"
         )
-    empty: list[Any] = [_Nothing(f"part {k}") for k in range(rows.n_parts)]
+    parts = extents_of(_sixteen_files(folder), TextForm())
+    idle = _Idle(CountRequest(tuple(families)), rows.schema)
     times = []
     for _ in range(10):
         start, cpu = time.perf_counter(), time.process_time()
-        assert len(list(engine.run(_nothing, empty))) == 16
+        assert len(list(engine.run(idle, parts))) == 16
         times.append((time.perf_counter() - start, time.process_time() - cpu))
     wall, cpu = 1e3 * np.median(times, axis=0)
     print(f"  {name}: 16 parts of no work {wall:.0f} ms wall, {cpu:.0f} ms CPU here (median of 10)")
 
 
-class _Nothing:
-    """A part of no rows."""
+@dataclass(frozen=True)
+class _Idle:
+    """The same request and an answer of the same size, but no rows are read."""
 
-    memory = None
+    request: CountRequest
+    schema: cs.Schema
 
-    def __init__(self, name: str) -> None:
-        self.id = name
-
-
-def _nothing(extent: Any) -> str:
-    return str(extent.id)
+    def __call__(self, extent: Any) -> Any:
+        nothing = self.request.empty(self.schema)
+        return Returned(frozenset({extent.id}), 0, schema_hash(self.schema), nothing)
 
 
 def kills_dask(folder: Path) -> None:
@@ -399,14 +379,23 @@ def kills_spark(folder: Path) -> None:
         return
 
     def victims() -> list[int]:
-        listed = subprocess.run(
-            ["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True
-        )
-        lines = [line.split(None, 1) for line in listed.stdout.splitlines()[1:]]
-        return [int(pid) for pid, said in lines if "pyspark.daemon" in said or "worker.py" in said]
+        return [pid for pid, said in _started() if "pyspark" in said and "java" not in said]
 
     _kills("Spark", 5, _sixteen(folder, cs.engines.Spark(session)), victims)
     session.stop()
+
+
+def _started() -> list[tuple[int, str]]:
+    """The processes that this one has started, and those that they have: number and command."""
+    shown = ["ps", "-eo", "pid,ppid,args"]
+    listed = subprocess.run(shown, capture_output=True, text=True, check=True)
+    lines = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
+    mine, found = {str(os.getpid())}, []
+    for pid, parent, said in sorted(lines, key=lambda line: int(line[0])):
+        if parent in mine:  # parents have smaller numbers
+            mine.add(pid)
+            found.append((int(pid), said))
+    return found
 
 
 def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) -> None:
@@ -416,9 +405,11 @@ def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) 
     cs.count(rows, families)
     usual = time.perf_counter() - start
     rng = np.random.default_rng(1)
-    exact = named = wrong = 0
+    exact = named = wrong = killed = 0
     for _ in range(n_runs):
-        killer = threading.Timer(float(rng.random()) * usual, _kill, [victims(), rng])
+        hit: list[int] = []
+        killer = threading.Timer(float(rng.random()) * usual, _kill, [victims, rng, hit])
+        start = time.perf_counter()
         killer.start()
         try:
             found = [one.table for one in cs.count(rows, families)]
@@ -426,13 +417,24 @@ def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) 
             exact, wrong = exact + is_same, wrong + (not is_same)
         except cs.ConsilienceError as problem:
             named += "part" in problem.culprits
+        took = time.perf_counter() - start
         killer.join()
-        print(f"  {name}, workers killed: exact {exact}, named {named}, wrong {wrong} of {n_runs}")
+        killed += len(hit)
+        print(
+            f"  {name}: {took:5.1f} s ({usual:.1f} undisturbed), {killed} workers killed, exact "
+            f"{exact}, named {named}, wrong {wrong} of {n_runs}",
+            flush=True,
+        )
 
 
-def _kill(victims: list[int], rng: Any) -> None:
-    with suppress(ProcessLookupError):  # it may be gone already
-        os.kill(int(rng.choice(victims)), signal.SIGKILL)
+def _kill(victims: Callable[[], list[int]], rng: Any, hit: list[int]) -> None:
+    """Kill one of the workers that there are; one may be about to start."""
+    while not hit:
+        with suppress(ProcessLookupError, ValueError):  # gone already, or none is there
+            chosen = int(rng.choice(victims()))
+            os.kill(chosen, signal.SIGKILL)
+            hit.append(chosen)
+        time.sleep(0.05)
 
 
 CLUSTER_RUNS: dict[str, Callable[[Path], None]] = {

@@ -61,18 +61,20 @@ class Dask:
     def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
         """The answers of a task for all extents, in the order in which they are ready."""
         distributed = _check.extra("distributed", "dask", "cs.engines.Dask")
-        left = {self._begun(task, extent): extent.id for extent in extents}
-        futures = list(left)
-        arriving = distributed.as_completed(futures, loop=self.client.loop)
+        futures = self._begun(task, extents)
+        left = {future: extent.id for future, extent in zip(futures, extents, strict=True)}
+        arriving = distributed.as_completed(futures, loop=self.client.loop, with_results=True)
         try:
             while left:
-                for future in self._ready(arriving, left.values()):
-                    yield self._result(distributed, future, left.pop(future))
+                for future, answer in self._ready(arriving, left.values()):
+                    part = left.pop(future)
+                    is_there = isinstance(answer, Returned)
+                    yield answer if is_there else self._result(distributed, future, part)
         finally:
             self.client.cancel(futures)
 
     def _ready(self, arriving: Any, left: Iterable[str]) -> Any:
-        """The futures that are done; at least one."""
+        """The futures that are done, at least one, and what came of them."""
         last = monotonic() + self.patience
         with arriving.thread_condition:  # none can be done between a look and the wait
             while not arriving.has_ready():
@@ -97,14 +99,16 @@ class Dask:
             ) from problem
         return returned
 
-    def _begun(self, task: Task[Any], extent: Extent) -> Any:
+    def _begun(self, task: Task[Any], extents: list[Extent]) -> list[Any]:
+        """The work on all extents, sent together so that the task travels once."""
         # Not pure, or Dask would answer a request from an earlier one.
-        if isinstance(extent, DaskPartition):
+        frames = [one for one in extents if isinstance(one, DaskPartition)]
+        if frames:
             dask = _check.extra("dask", "dask", "cs.engines.Dask")
-            work = dask.delayed(_work, pure=False)(task, extent.id, extent.delayed)
-            return self.client.compute(work)
-        check_sendable("Dask", [extent])
-        return self.client.submit(task, extent, pure=False)
+            work = dask.delayed(_work, pure=False)
+            return list(self.client.compute([work(task, one.id, one.delayed) for one in frames]))
+        check_sendable("Dask", extents)
+        return list(self.client.map(task, extents, pure=False))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
