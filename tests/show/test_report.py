@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import consilience as cs
 from consilience.classify.refits import predicted
 from consilience.cli import main
-from consilience.show.report_parts import table as shown_table
+from consilience.show.report_parts import table as shown_table, with_intervals
 
 SECTIONS = [
     *("sources", "gaps", "graph", "differences"),
@@ -123,6 +123,14 @@ def test_cells_are_cut_and_rows_left_out_are_counted():
     text = shown_table({"columns": ["a"], "rows": [["<" * 500], *([1.5] for _ in range(99))]})
     assert "and 40 more" in text
     assert len(text) < 5_000
+
+
+def test_the_ends_of_an_interval_stand_in_the_cell_of_its_number():
+    columns = ["x", "0", "0: low", "0: high", "rows"]
+    found = with_intervals({"columns": columns, "rows": [["a", 0.5, 0.25, 0.75, 3.0]]})
+    assert found == {"columns": ["x", "0", "rows"], "rows": [["a", "0.5 (0.25 to 0.75)", 3.0]]}
+    found = with_intervals({"columns": columns, "rows": [["a", 0.5, None, None, 3.0]]})
+    assert found["rows"] == [["a", "0.5", 3.0]]
 
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch):

@@ -27,7 +27,14 @@ from consilience.show.panels import (
     provenance,
 )
 from consilience.show.panels.question import PanelAnswer, Question, Subject, grid
-from consilience.show.report_parts import document, figure, section, sentences, table
+from consilience.show.report_parts import (
+    document,
+    figure,
+    section,
+    sentences,
+    table,
+    with_intervals,
+)
 from consilience.show.svg import svg_graph
 from consilience.show.svg_charts import bar_chart, stack
 
@@ -225,7 +232,10 @@ def _differences(question: Question) -> list[str]:
         sentences([f"{found.title}.", *found.notes]),
         table(grid(list(found.columns), rows), caption="Families, the clearest first"),
         figure(answer.svg),
-        table(answer.table, caption=f"{question.shown_node} split, by source and state"),
+        table(
+            with_intervals(answer.table),
+            caption=f"{question.shown_node} split, by source and state",
+        ),
     ]
 
 
@@ -241,7 +251,7 @@ def _parameters(question: Question) -> list[str]:
         given = [p for p in net[name].parents if p != net.source]
         words = f"{name} given {', '.join(given)}" if given else name
         parts.append(figure(answer.svg) if name == first else "")
-        parts.append(table(answer.table, caption=words, n_rows=N_PARAMETERS))
+        parts.append(table(with_intervals(answer.table), caption=words, n_rows=N_PARAMETERS))
     if len(names) > MOST_FAMILIES:
         parts.append(sentences([f"... and {len(names) - MOST_FAMILIES} more nodes."]))
     return parts

@@ -16,7 +16,7 @@ from consilience.show.panels.question import Grid
 from consilience.show.picture import shortened
 from consilience.show.svg_axes import CHART_STYLE
 
-__all__ = ["document", "figure", "section", "sentences", "table"]
+__all__ = ["document", "figure", "section", "sentences", "table", "with_intervals"]
 
 N_ROWS = 60
 CELL_LENGTH = 80
@@ -36,7 +36,7 @@ STYLE = (
     ".findings{background:var(--box);border-left:4px solid #b45309;border-radius:4px;"
     "padding:.7em 1.2em .7em 2em}"
     ".scroll{overflow-x:auto;margin:.6em 0}"
-    "svg{max-width:100%;height:auto}"
+    "svg{max-width:100%;height:auto}.legend text{fill:var(--soft)}"
     "table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}"
     "th,td{padding:.2em .7em;text-align:left;border-bottom:1px solid var(--box)}"
     "th{border-bottom-color:var(--line);font-weight:600}.number{text-align:right}"
@@ -44,7 +44,8 @@ STYLE = (
     "a{color:inherit}"
     "@media print{:root{--page:#ffffff;--ink:#000000;--soft:#333333;--box:#f1f5f9}nav{display:none}"
     "body{margin:0;max-width:none;font-size:10pt}section{break-before:page}"
-    "figure,tr{break-inside:avoid}.scroll{overflow:visible}h2{border:0;margin-top:0}}"
+    "figure,tr{break-inside:avoid}.scroll{overflow:visible}h2{border:0;margin-top:0}"
+    "table{font-size:8pt}th,td{padding:.1em .5em;overflow-wrap:anywhere}}"
     "figure{margin:.8em 0}" + CHART_STYLE
 )
 
@@ -95,6 +96,28 @@ def table(found: Grid, *, caption: str = "", n_rows: int = N_ROWS) -> str:
         f'{label}<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>{more}\n"
     )
+
+
+def with_intervals(found: Grid) -> Grid:
+    """The table with the ends of an interval in the cell of its number, as they fit on paper."""
+    columns = list(found["columns"])
+    ends = {
+        k: (columns.index(f"{name}: low"), columns.index(f"{name}: high"))
+        for k, name in enumerate(columns)
+        if {f"{name}: low", f"{name}: high"} <= set(columns)
+    }
+    inner = {k for pair in ends.values() for k in pair}
+    kept = [k for k in range(len(columns)) if k not in inner]
+    rows = [
+        [_with_ends(row[k], *(row[e] for e in ends[k])) if k in ends else row[k] for k in kept]
+        for row in found["rows"]
+    ]
+    return {"columns": [columns[k] for k in kept], "rows": rows}
+
+
+def _with_ends(value: Any, low: Any, high: Any) -> str:
+    told = _shown(value)
+    return told if low is None else f"{told} ({_shown(low)} to {_shown(high)})"
 
 
 def _is_number(cell: Any) -> bool:
