@@ -9,7 +9,7 @@ import numpy as np
 
 from consilience._typing import Floats
 from consilience.show.marks import number, plain
-from consilience.show.picture import COLORS, STATE_COLORS, text_width
+from consilience.show.picture import COLORS, STATE_COLORS, shortened, text_width
 from consilience.show.svg_axes import (
     BAR,
     GREY,
@@ -29,6 +29,8 @@ from consilience.show.svg_axes import (
 )
 
 __all__ = ["Interval", "bar_chart", "curve_chart", "interval_chart", "stack", "stacked_charts"]
+
+NAME_LENGTH = 76  # of what stands above a chart
 
 
 class Interval(NamedTuple):
@@ -144,14 +146,15 @@ def curve_chart(
 
 def stack(charts: Sequence[Chart], title: str | None = None) -> Chart:
     """Charts below each other, each under its name, as one."""
-    labels = (1.12 * text_width(chart.label, SIZE) for chart in charts)
+    names = [shortened(chart.label, NAME_LENGTH) for chart in charts]
+    labels = (1.12 * text_width(name, SIZE) for name in names)
     head = 1.1 * text_width(title or "", 17)
     width = max([head, *labels, *(chart.width for chart in charts)])
     top = 30.0 if title else 4.0
     body = [f'<text y="14" font-size="17" font-weight="600">{plain(title)}</text>' if title else ""]
-    for chart in charts:
+    for name, chart in zip(names, charts, strict=True):
         body.append(
-            f'<text x="2" y="{number(top + 10)}" font-weight="600">{plain(chart.label)}</text>'
+            f'<text x="2" y="{number(top + 10)}" font-weight="600">{plain(name)}</text>'
             f'<g transform="translate(0 {number(top + 26)})">{chart.body}</g>'
         )
         top += chart.height + 44

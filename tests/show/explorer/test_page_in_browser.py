@@ -554,3 +554,29 @@ def test_a_link_to_what_cannot_happen_still_shows_bars(pages, url):
     page.click("[data-test=tab][data-panel=provenance]")
     page.wait_for_selector("[data-test=panel][data-panel=provenance]")
     assert "probability zero" in page.inner_text("[data-test=status]")
+
+
+def test_names_stay_in_their_boxes_and_beside_their_bars(pages):
+    with cs.explore(nasty(), open=False) as explorer:
+        page = pages.open(explorer.url)
+        outside = page.evaluate(
+            """() => [...document.querySelectorAll("[data-test=node]")].flatMap((node) => {
+                const frame = (part, within) =>
+                    within.querySelector(part).getBoundingClientRect();
+                const past = frame(".name", node).right - frame(".box", node).right;
+                const rows = [...node.querySelectorAll("[data-test=state]")];
+                return [past, ...rows.map((row) =>
+                    frame(".state-name", row).right - frame(".ground", row).left)];
+            })"""
+        )
+        assert max(outside) <= 0.5
+        pages.close()
+
+
+def test_a_graph_that_nobody_moved_fits_a_smaller_window(pages, url):
+    page = pages.open(url)
+    page.set_viewport_size({"width": 700, "height": 600})
+    page.wait_for_timeout(200)
+    canvas, world = (page.locator(f"#{name}").bounding_box() for name in ("canvas", "world"))
+    assert canvas["y"] <= world["y"]
+    assert world["y"] + world["height"] <= canvas["y"] + canvas["height"]

@@ -96,7 +96,7 @@ function box(drawing, name, [x, y, width, height]) {
   element.append(
     svgElement("title", { text: differs ? `${name}: its tables differ by source` : name }),
     svgElement("rect", { class: "box", width, height, rx: 6 }),
-    svgElement("text", { class: "name", x: 10, y: 16, text: fittedText(name, width - (differs ? 34 : 18), 13.5) }),
+    svgElement("text", { class: "name", x: 10, y: 16, text: fittedText(name, width - (differs ? 34 : 18), "600 13px") }),
   );
   if (differs) element.append(svgElement("text", { class: "differs", x: width - 10, y: 18, "text-anchor": "end", text: "✱" }));
   return { name, element, x, y, width, height, states, rows: null, shown: [], density: null };
@@ -177,7 +177,7 @@ function rowParts(node, label, i) {
   const bar = svgElement("rect", { class: "bar", x: NAMES, y: 3, height: 8, rx: 2, width: 0 });
   const number = svgElement("text", { class: "number", x: node.width - 10, y: 11, "text-anchor": "end" });
   const hit = svgElement("rect", { class: "hit", x: 3, y: 0, width: node.width - 6, height: ROW - 1, rx: 4 });
-  const name = svgElement("text", { class: "state-name", x: 10, y: 11, text: fittedText(label, NAMES - 13, 11) });
+  const name = svgElement("text", { class: "state-name", x: 10, y: 11, text: fittedText(label, NAMES - 14, "700 11px") });
   const attributes = { class: "state", transform: `translate(0 ${HEAD + i * ROW})`, role: "button", tabindex: "-1" };
   return { element: svgElement("g", attributes, [hit, name, ground, bar, number]), bar, number };
 }

@@ -1,6 +1,7 @@
 // Elements of the page. Names reach it by textContent and setAttribute alone.
 
 const SVG = "http://www.w3.org/2000/svg";
+const LEAST_LETTERS = 3;
 
 export const byId = (id) => document.getElementById(id);
 
@@ -29,13 +30,20 @@ export function shortened(text, length) {
   return `${letters.slice(0, head).join("")}…${letters.slice(letters.length - (length - 1 - head)).join("")}`;
 }
 
-// A text shortened to about this room at a size in pixels, by rough widths of letters.
-export function fittedText(text, room, size) {
-  const width = (letter) => (/[A-Zmw@%&\u0590-\u{1ffff}]/u.test(letter) ? 0.76 : /[iljtfr.,'|:;!()[\] ]/.test(letter) ? 0.4 : 0.62);
-  const letters = [...text];
-  let length = 0;
-  for (let used = 0; length < letters.length && used <= room / size; length += 1) used += width(letters[length]);
-  return shortened(text, length < letters.length ? Math.max(3, length - 1) : letters.length);
+const ruler = document.createElement("canvas").getContext("2d");
+
+// A text shortened to this room, as it is written in this font.
+export function fittedText(text, room, font) {
+  ruler.font = `${font} system-ui, sans-serif`;
+  const fits = (length) => ruler.measureText(shortened(text, length)).width <= room;
+  let [least, most] = [LEAST_LETTERS, [...text].length];
+  if (fits(most)) return shortened(text, most);
+  while (most - least > 1) {
+    const middle = (least + most) >> 1;
+    if (fits(middle)) least = middle;
+    else most = middle;
+  }
+  return shortened(text, least);
 }
 
 // Offer a text or blob as a file.

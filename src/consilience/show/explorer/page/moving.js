@@ -4,13 +4,13 @@ const LEAST = 0.03;
 const MOST = 4;
 
 export function createCamera(svg, world, moved) {
-  const camera = { x: 0, y: 0, scale: 1, draggedAt: -1e9 };
+  const camera = { x: 0, y: 0, scale: 1, draggedAt: -1e9, fitted: null };
   const apply = () => {
     world.setAttribute("transform", `translate(${camera.x} ${camera.y}) scale(${camera.scale})`);
     moved(camera);
   };
   camera.set = (x, y, scale) => {
-    Object.assign(camera, { x, y, scale: Math.min(MOST, Math.max(LEAST, scale)) });
+    Object.assign(camera, { x, y, scale: Math.min(MOST, Math.max(LEAST, scale)), fitted: null });
     apply();
   };
   camera.zoom = (factor, atX = svg.clientWidth / 2, atY = svg.clientHeight / 2) => {
@@ -22,6 +22,7 @@ export function createCamera(svg, world, moved) {
     const [w, h] = [svg.clientWidth, svg.clientHeight];
     const scale = Math.min(most, (w - 24) / Math.max(width, 1), (h - 24) / Math.max(height, 1));
     camera.set((w - width * scale) / 2, Math.max(12, (h - height * scale) / 2), scale);
+    camera.fitted = [width, height];
   };
   camera.center = (x, y, scale = camera.scale) => {
     camera.set(svg.clientWidth / 2 - x * scale, svg.clientHeight / 2 - y * scale, scale);
@@ -32,6 +33,7 @@ export function createCamera(svg, world, moved) {
     return [-x / scale, -y / scale, (svg.clientWidth - x) / scale, (svg.clientHeight - y) / scale];
   };
   listenTo(svg, camera);
+  new ResizeObserver(() => camera.fitted && camera.fit(camera.fitted)).observe(svg); // as long as nobody moved it
   return camera;
 }
 
