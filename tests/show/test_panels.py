@@ -338,3 +338,14 @@ def test_every_panel_answers_on_heart_disease_by_hospital(data_dir):
         assert_sound(answer)
         assert answer.svg
         assert answer.table["rows"]
+
+
+@pytest.mark.parametrize("name", [one.name for one in panels()])
+def test_a_panel_depends_on_what_it_follows_alone(name):
+    about, found = subject("many sources"), panel(name)
+    first = found.answer(Question(about))
+    given = {} if "given" in found.follows else {"y": "ill"}
+    do = {} if "do" in found.follows else {"x": "yes"}
+    node = None if "node" in found.follows else "x"
+    other = found.answer(Question(about, given, do, node=node))
+    assert (other.svg, other.table, other.notes) == (first.svg, first.table, first.notes)

@@ -206,3 +206,15 @@ def test_both_networks_have_one_layout():
     assert set(found["boxes"]) == {"site", "a", "b", "c"}
     rising = next(points for tail, head, points, _ in found["routes"] if (tail, head) == ("a", "b"))
     assert rising[0][1] > rising[-1][1]
+
+
+def test_a_panel_that_does_not_follow_a_finding_is_not_drawn_anew():
+    asked = desk(small())
+    first = asked.panel("provenance", {"given": {"c": "yes"}, "node": "a"})
+    assert asked.panel("provenance", {"given": {"c": "no"}, "node": "b"}) is first
+    known = asked.panel("node", {"given": {"c": "yes"}, "node": "a"})
+    assert asked.panel("node", {"given": {"c": "yes"}, "node": "a"}) is known
+    assert asked.panel("node", {"given": {"c": "no"}, "node": "a"})["notes"] != known["notes"]
+    assert asked.panel("differences", {"do": {"a": "no"}, "node": "b"}) is not first
+    with pytest.raises(cs.ConsilienceError, match="unknown node"):
+        asked.panel("provenance", {"given": {"z": "no"}})

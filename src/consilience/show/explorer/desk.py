@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from consilience.data.table import Table
 from consilience.errors import ConsilienceError, InputError
@@ -24,6 +26,10 @@ from consilience.show.panels.registry import panel
 
 __all__ = ["Desk"]
 
+KEPT = 64  # answers of panels
+VARYING: Final = ("node", "given", "do")
+"""Keys of a question that only some panels follow."""
+
 
 class Desk:
     """Answers the page's questions about a subject; what every page asks first is kept."""
@@ -33,6 +39,7 @@ class Desk:
         self._answers = Answers()
         self._facts: dict[str, Any] = {}
         self._lock = Lock()
+        self._drawn = lru_cache(maxsize=KEPT)(self._draw)
 
     def facts(self) -> dict[str, Any]:
         """What the page knows before anything is asked."""
@@ -78,8 +85,17 @@ class Desk:
         return _with_all_sources(answer, self._subject.network, net)
 
     def panel(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What a panel shows."""
-        found = panel(name).answer(question_of(self._subject, asked))
+        """What a panel shows; an answer that what has changed does not touch is kept."""
+        question_of(self._subject, asked)  # what is wrong is told in any case
+        told = {
+            key: value
+            for key, value in asked.items()
+            if key not in VARYING or key in panel(name).follows
+        }
+        return self._drawn(name, json.dumps(told))
+
+    def _draw(self, name: str, asked: str) -> dict[str, Any]:
+        found = panel(name).answer(question_of(self._subject, json.loads(asked)))
         return {"svg": found.svg, "table": dict(found.table), "notes": list(found.notes)}
 
     def row(self, number: str) -> dict[str, Any]:

@@ -106,4 +106,4 @@ def _target(question: Question) -> Any:
     return {node: chosen_state(question, node)}
 
 
-PANEL = Panel("answers", "Answers", (), _find, follows=("node", "findings"))
+PANEL = Panel("answers", "Answers", (), _find, follows=("node", "given", "do"))

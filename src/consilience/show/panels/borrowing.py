@@ -126,5 +126,5 @@ PANEL = Panel(
     "Borrowing",
     ("several sources", "rows", "every column", "discrete nodes"),
     _find,
-    follows=("node", "findings"),
+    follows=("node", "given", "do"),
 )

@@ -153,4 +153,4 @@ def _bars(question: Question, other: Network) -> list[Chart]:
     return [belief_chart(lines, label=f"{node}; the tick is the other network")]
 
 
-PANEL = Panel("compare", "Compare", ("a second network",), _find, follows=("node", "findings"))
+PANEL = Panel("compare", "Compare", ("a second network",), _find, follows=("node", "given", "do"))

@@ -109,8 +109,7 @@ def _find(question: Question) -> PanelAnswer:
     heat = heat_map(question, node)
     if heat is not None:
         charts.append(heat)
-    if question.given:
-        notes.append("Differences are those without the findings.")
+    notes.append("Differences are those without findings.")
     clear = [one for one in parts if one.is_clear("difference", state)]
     if parts and parts[0].ends:
         told = ", ".join(f"{one.source} ({_at(one.difference, one, state):+.3f})" for one in clear)
@@ -204,4 +203,4 @@ def _moved(rows: Floats, axis: int) -> Floats:
     return moved.reshape(moved.shape[0], -1)
 
 
-PANEL = Panel("differences", "Differences", ("several sources",), _find, follows=("node",))
+PANEL = Panel("differences", "Differences", ("several sources",), _find, follows=("node", "do"))

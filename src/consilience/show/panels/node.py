@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
@@ -21,7 +22,7 @@ from consilience.network.factor import Factor
 from consilience.network.network import Network
 from consilience.show.belief import density_curve
 from consilience.show.known_beliefs import beliefs_given
-from consilience.show.panels.question import Panel, PanelAnswer, Question, grid
+from consilience.show.panels.question import Panel, PanelAnswer, Question, Subject, grid
 from consilience.show.panels.rows_behind import rows_behind
 from consilience.show.svg_axes import Chart
 from consilience.show.svg_beliefs import BeliefLine, belief_chart
@@ -61,15 +62,16 @@ class Parameters:
     n_rows: Floats | None
 
 
-def parameters(question: Question, node: str) -> Parameters:
+@lru_cache(maxsize=64)
+def parameters(subject: Subject, node: str) -> Parameters:
     """The numbers of a node of the subject's network."""
-    local = question.subject.network[node]
+    local = subject.network[node]
     by, columns, values = layout_of(local)
     low = high = None
     if local.posterior is not None:
         low, high = (end.reshape(values.shape) for end in local.posterior.interval(LEVEL))
     labels = tuple(islice(product(*(v.discrete_states for v in by)), N_LISTED))
-    counted = rows_behind(question.subject, node)
+    counted = rows_behind(subject, node)
     if counted is not None and len(counted) != len(values):
         counted = None
     return Parameters(tuple(v.name for v in by), labels, tuple(columns), values, low, high, counted)
@@ -104,7 +106,7 @@ def _find(question: Question) -> PanelAnswer:
     node = question.shown_node
     net = question.network
     charts, notes = _beliefs(question, net, node)
-    found = parameters(question, node)
+    found = parameters(question.subject, node)
     drawn = _drawn(question, found, node)
     rows = [[*label, *cells] for label, cells in zip(found.labels, _cells(found), strict=False)]
     if len(found.values) > N_LISTED:
@@ -224,4 +226,4 @@ def _cells(found: Parameters) -> Iterator[list[Any]]:
         yield cells
 
 
-PANEL = Panel("node", "Node", (), _find, follows=("node", "findings"))
+PANEL = Panel("node", "Node", (), _find, follows=("node", "given", "do"))

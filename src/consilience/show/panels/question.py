@@ -160,7 +160,7 @@ class Panel:
     find
         Answers a question about a subject that has it.
     follows
-        What of a question the answer depends on: ``"node"``, ``"findings"``.
+        What of a question the answer depends on: some of ``node``, ``given`` and ``do``.
     """
 
     name: str

@@ -10,8 +10,8 @@ export function storedPanels(model, panels) {
     const wanted = follows.includes("node") ? node ?? panels.first : panels.first;
     if (!Object.hasOwn(byNode, wanted)) return absent(Object.keys(byNode));
     const found = byNode[wanted];
-    const hasFindings = Object.keys({ ...given, ...set }).length > 0;
-    if (!hasFindings || !follows.includes("findings")) return found;
+    const isFollowed = ([key, findings]) => follows.includes(key) && Object.keys(findings).length > 0;
+    if (!Object.entries({ given, do: set }).some(isFollowed)) return found;
     return { ...found, notes: ["As it was without findings: a file draws no panel anew.", ...found.notes] };
   };
 }
