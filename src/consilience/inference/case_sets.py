@@ -165,19 +165,7 @@ class Pairs:
         taken = np.arange(case_first[-1])
         taken += np.repeat(first[leaders] - case_first[:-1], np.diff(case_first))
         n_joint = np.where(is_small, self.n_joint, 1).astype(np.int64)
-        inside_first = _firsts(n_joint * n_families)
-        inside = np.empty(inside_first[-1], np.int32)
-        joint_places(
-            *flat_lists(sets),
-            touched_flat,
-            touched_first,
-            shape.n_states,
-            shape.axes,
-            shape.strides,
-            shape.axes_first,
-            inside,
-            inside_first,
-        )
+        inside, inside_first = shape.inside(sets, touched_flat, touched_first, n_joint)
         return CaseArrays(
             of_set[leaders],
             weight,
@@ -248,6 +236,31 @@ class _Shape:
         Families are numbered like their children.
         """
         return sorted({f for v in members for f in self.families_of[v]} - set(barren))
+
+    def inside(
+        self,
+        sets: Sequence[tuple[int, ...]],
+        touched: Integers,
+        touched_first: Integers,
+        n_joint: Integers,
+    ) -> tuple[npt.NDArray[np.int32], Integers]:
+        """How far into the families of each set every joint state of its members leads, and where
+        these numbers start; ``touched`` are the families, set after set.
+        """
+        first = _firsts(n_joint * np.diff(touched_first))
+        inside = np.empty(first[-1], np.int32)
+        joint_places(
+            *flat_lists(sets),
+            touched,
+            touched_first,
+            self.n_states,
+            self.axes,
+            self.strides,
+            self.axes_first,
+            inside,
+            first,
+        )
+        return inside, first
 
 
 def counted_families(net: Network, layout: Layout, rows: CaseRows, is_kept: Bools) -> Integers:
