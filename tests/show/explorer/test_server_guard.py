@@ -213,26 +213,26 @@ def test_the_command_prints_its_address_and_ends_when_told(tmp_path, ending, lis
     cs.save(small(), tmp_path / "model.json")
     call = "from consilience.cli import main; main()"
     command = [sys.executable, "-c", call, "explore", "model.json", "--no-open"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command,
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=listening,
-    )
-    try:
-        url = process.stdout.readline().decode().strip()
-        assert url.startswith("http://127.0.0.1:")
-        answer = httpx.post(url + "api/beliefs", json={}, trust_env=False, timeout=60)
-        assert json.loads(answer.text)["all"]["a"]
-        began = time.monotonic()
-        process.send_signal(ending)
-        rest, errors = process.communicate(timeout=20)
-        assert time.monotonic() - began < 2
-        assert rest == b""
-        assert b"Traceback" not in errors
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            url = process.stdout.readline().decode().strip()
+            assert url.startswith("http://127.0.0.1:")
+            answer = httpx.post(url + "api/beliefs", json={}, trust_env=False, timeout=60)
+            assert json.loads(answer.text)["all"]["a"]
+            began = time.monotonic()
+            process.send_signal(ending)
+            rest, errors = process.communicate(timeout=20)
+            assert time.monotonic() - began < 2
+            assert rest == b""
+            assert b"Traceback" not in errors
+        finally:
+            process.kill()
 
 
 def test_the_command_writes_a_page(tmp_path):
