@@ -124,6 +124,13 @@ KINDS = ["parquet", "csv", "threads", "store", "stored parts", "relation", "data
 CLIMB = cs.HillClimb(tabu=0, restarts=0)
 
 
+@pytest.fixture(scope="module")
+def database():
+    """A connection that lasts: relations of older versions end with theirs."""
+    with pytest.importorskip("duckdb", reason="the extra 'sql' is not installed").connect() as it:
+        yield it
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def rows(request, files, stored):
     return opened(request.param, TABLE, files, stored)
@@ -152,8 +159,8 @@ def opened(kind, table, files, stored):
         case "stored parts":
             return cs.scan(folder / "visits.store", engine=cs.engines.Threads(2))
         case "relation":
-            duckdb = pytest.importorskip("duckdb", reason="the extra 'sql' is not installed")
-            return cs.scan(duckdb.connect().sql(f"SELECT * FROM '{files}'"), **known)
+            relation = request.getfixturevalue("database").sql(f"SELECT * FROM '{files}'")
+            return cs.scan(relation, **known)
         case "dataset":
             return cs.scan(pyarrow.dataset.dataset(sorted_files(files)), **known)
         case _:
