@@ -86,6 +86,11 @@ def test_na_is_named_among_words_too_and_other_words_are_not():
     )
 
 
+def test_a_number_too_large_to_hold_is_read_among_labels():
+    table = cs.read({"n": ["1e999", "1", "x", "2"] * 5})
+    assert table.variables["n"].states == ("1e999", "1", "x", "2")
+
+
 def test_a_label_that_was_declared_is_no_stray():
     assert cs.read({"s": ["F", "NA"] * 30}, states={"s": ["F", "NA"]}).notes == ()
 

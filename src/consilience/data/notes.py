@@ -141,7 +141,8 @@ def _stray_labels(table: Table, name: str) -> tuple[str, ...]:
     states = table.variables[name].discrete_states
     words = [state for state in states if not is_plain_number(state)]
     numbers = [float(state) for state in states if is_plain_number(state)]
-    is_continuous = len(set(numbers)) > _coding.MOST_STATES or any(x != int(x) for x in numbers)
+    is_whole = all(number.is_integer() for number in numbers)
+    is_continuous = len(set(numbers)) > _coding.MOST_STATES or not is_whole
     if len(numbers) > len(words) and is_continuous and len(words) <= _STRAY_LABELS:
         return tuple(words)
     usual = [word for word in words if word.lower() in MISSING_WORDS]
