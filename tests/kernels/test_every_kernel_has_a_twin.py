@@ -38,8 +38,8 @@ TWINS = {
     },
     "chain_draws": {"kernels/test_chain_draws_twins.py": "draw_tables sweep"},
     "climbing": {
-        "kernels/test_search_twins.py": "make_best_move",
-        "structure/searches/test_hill_climb.py": "shake make_move",
+        "kernels/test_climbing_twins.py": "climb rewire enter",
+        "structure/searches/test_hill_climb.py": "shake",
     },
     "counting": {
         "kernels/test_group_twins.py": "count_groups",

@@ -9,7 +9,9 @@ from hypothesis import given, settings, strategies as st
 import consilience as cs
 from consilience.errors import GraphError, InputError, ModelError
 from consilience.kernels import climbing
+from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.climber import Climber, _ancestors
+from consilience.structure.searches.judge import mask_of
 
 FIRST = cs.HillClimb(tabu=0, restarts=0)
 
@@ -60,55 +62,53 @@ def test_the_climb_is_that_of_the_best_move_each_time(seed):
     assert cs.learn(table, search=FIRST) == dag
 
 
-def has_detour(arcs, i, j):
-    """Whether a path other than the arc itself leads from i to j."""
-    others = arcs.copy()
-    others[i, j] = 0
-    return bool(_ancestors(others)[j, i])
+class Books:
+    """The books of a graph, as a climber has them."""
+
+    def __init__(self, dag):
+        self.names = list(dag.nodes)
+        n = len(self.names)
+        sets = [mask_of(map(self.names.index, dag.parents(name))) for name in self.names]
+        self.parents = np.array([[mask] for mask in sets], np.uint64)
+        self.above = np.array([[mask] for mask in _ancestors(sets)], np.uint64)
+        self.changed, self.row = np.zeros(n, np.uint8), np.arange(n)
+        self.spare = np.empty((4, n + 1), np.int64)
+
+    def shake(self, rng, n_turns, n_moves):
+        n = len(self.names)
+        free, none = 1 - np.eye(n, dtype=np.uint8), np.zeros((n, 1), np.uint64)
+        numbers = rng.random(3 * (n_turns + n_moves))
+        books = self.parents, self.above, self.changed, self.row, self.spare
+        climbing.shake(*books, free, none, n, n_turns, n_moves, numbers)
+
+    def sets(self):
+        return [int(one) for one in self.parents[:, 0]]
+
+    def dag(self):
+        arcs = [(self.names[i], self.names[j]) for j, m in enumerate(self.sets()) for i in bits(m)]
+        return cs.DAG(arcs, self.names)  # refuses a cycle
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 9))
 def test_random_walks_keep_the_books_of_the_graph(seed, n):
     rng = np.random.default_rng(seed)
-    dag = cs.random_dag([f"v{i}" for i in range(n)], p_arc=0.4, seed=rng)
-    arcs = dag.to_adjacency().astype(np.uint8)
-    parents, n_parents = np.zeros((n, n), np.int64), arcs.sum(axis=0).astype(np.int64)
-    for j in range(n):
-        parents[j, : n_parents[j]] = np.flatnonzero(arcs[:, j])
-    above, changed = _ancestors(arcs), np.zeros(n, np.uint8)
-    free, none = 1 - np.eye(n, dtype=np.uint8), np.zeros((n, n), np.uint8)
-    before = arcs.copy()
-    graph = (arcs, parents, n_parents, above, np.empty((2, n), np.int64))
-    climbing.shake(*graph, free, none, n, 10, 20, rng.random(90), changed)
-    moves = [(climbing.DELETE, i, j) for i, j in np.argwhere(arcs).tolist() if 0 in (i, j)]
-    moves += [(climbing.REVERSE, i, j) for i, j in np.argwhere(arcs).tolist()[-1:] if min(i, j) > 0]
-    moves = [one for one in moves if one[0] == climbing.DELETE or not has_detour(arcs, *one[1:])]
-    for one in moves:
-        climbing.make_move(*graph, *one)
-        changed[list(one[1:] if one[0] == climbing.REVERSE else one[2:])] = 1
-    assert not arcs[0].any()
-    assert not arcs[:, 0].any()
-    cs.DAG.from_adjacency(arcs, [f"v{i}" for i in range(n)])  # refuses a cycle
-    np.testing.assert_array_equal(above, _ancestors(arcs))
-    for j in range(n):
-        assert parents[j, : n_parents[j]].tolist() == np.flatnonzero(arcs[:, j]).tolist()
-        assert changed[j] or (before[:, j] == arcs[:, j]).all()
+    books = Books(cs.random_dag([f"v{i}" for i in range(n)], p_arc=0.4, seed=rng))
+    before = books.sets()
+    books.shake(rng, 10, 20)
+    books.dag()
+    assert [int(one) for one in books.above[:, 0]] == _ancestors(books.sets())
+    for j, mask in enumerate(books.sets()):
+        assert books.changed[j] == (books.row[j] < 0)
+        assert books.changed[j] or before[j] == mask
 
 
 def test_turning_covered_arcs_stays_in_the_equivalence_class():
-    names = [f"v{i}" for i in range(8)]
     rng = np.random.default_rng(3)
-    dag = cs.random_dag(names, p_arc=0.4, seed=rng)
-    arcs = dag.to_adjacency().astype(np.uint8)
-    parents, n_parents = np.zeros((8, 8), np.int64), arcs.sum(axis=0).astype(np.int64)
-    for j in range(8):
-        parents[j, : n_parents[j]] = np.flatnonzero(arcs[:, j])
-    graph = (arcs, parents, n_parents, _ancestors(arcs), np.empty((2, 8), np.int64))
-    free, none = 1 - np.eye(8, dtype=np.uint8), np.zeros((8, 8), np.uint8)
-    climbing.shake(*graph, free, none, 8, 200, 0, rng.random(600), np.zeros(8, np.uint8))
-    turned = cs.DAG.from_adjacency(arcs, names)
-    assert turned != dag
-    assert cs.shd(turned, dag) == 0
+    dag = cs.random_dag([f"v{i}" for i in range(8)], p_arc=0.4, seed=rng)
+    books = Books(dag)
+    books.shake(rng, 200, 0)
+    assert books.dag() != dag
+    assert cs.shd(books.dag(), dag) == 0
 
 
 def test_restarts_and_the_tabu_list_only_help():
@@ -123,16 +123,16 @@ def test_restarts_and_the_tabu_list_only_help():
 
 def test_an_interrupted_climb_keeps_the_moves_it_made(monkeypatch):
     table = random_rows(8, 400, seed=5)
-    moves, made = 0, Climber._make_move
+    asked, fetch = 0, Climber.fetch
 
-    def interrupted(climber, now, least, *more):
-        nonlocal moves
-        moves += 1
-        if moves > 3:
+    def interrupted(climber, families):
+        nonlocal asked
+        asked += 1  # at first for the families without parents, then after each move
+        if asked > 3:
             raise KeyboardInterrupt
-        return made(climber, now, least, *more)
+        fetch(climber, families)
 
-    monkeypatch.setattr(Climber, "_make_move", interrupted)
+    monkeypatch.setattr(Climber, "fetch", interrupted)
     found = cs.search(table, search=FIRST)
     assert found.stopped_by == "interrupt"
     assert len(found.dag.arcs) == 3

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import ne
 
 import numpy as np
 
@@ -37,6 +39,7 @@ __all__ = [
     "class_of",
     "constrained",
     "is_acyclic",
+    "row_masks",
     "topological_order",
 ]
 
@@ -67,7 +70,7 @@ class EquivalenceClass:
 
     def to(self, graph: Sequence[int]) -> tuple[EquivalenceClass, list[int]]:
         """The class of another graph, and the nodes whose arcs or edges differ; needs ``graph``."""
-        changed = [j for j, (a, b) in enumerate(zip(self.graph, graph, strict=True)) if a != b]
+        changed = [*compress(range(len(graph)), map(ne, self.graph, graph))]
         adjacent = _joined(self, graph, changed)
         compelled = list(self.parents)
         touched = _compel(graph, compelled, adjacent, changed)
@@ -201,6 +204,12 @@ def bit_matrix(sets: Sequence[int], n: int) -> Bools:
     packed = b"".join(mask.to_bytes(width, "little") for mask in sets)
     rows = np.frombuffer(packed, np.uint8).reshape(len(sets), width)
     return np.unpackbits(rows, axis=1, count=n, bitorder="little").astype(bool)
+
+
+def row_masks(matrix: Bools) -> list[int]:
+    """The set of each row of a matrix: the inverse of :func:`bit_matrix`."""
+    packed = np.packbits(matrix, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def constrained(found: EquivalenceClass, constraints: Constraints) -> EquivalenceClass:

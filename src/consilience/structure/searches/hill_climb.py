@@ -124,7 +124,7 @@ def climb_repeatedly(
 def _walk_away(climber: Climber, rng: np.random.Generator) -> None:
     """Go back to the best graph and walk away from it at random."""
     climber.restore()
-    n_turns = TURNS_PER_NODE * len(climber.arcs)
+    n_turns = TURNS_PER_NODE * len(climber.best)
     if rng.random() < SHARE_LOCAL:
         climber.walk(rng, n_turns, 0)
         climber.take_out(_neighborhood(climber, rng))
@@ -135,6 +135,6 @@ def _walk_away(climber: Climber, rng: np.random.Generator) -> None:
 
 def _neighborhood(climber: Climber, rng: np.random.Generator) -> list[int]:
     """A node and up to two of its neighbors."""
-    node = int(rng.integers(len(climber.arcs)))
-    others = rng.permutation(np.flatnonzero(climber.arcs[node] | climber.arcs[:, node]))
+    node = int(rng.integers(len(climber.best)))
+    others = rng.permutation(np.array(climber.joined(node), np.int64))
     return [node, *others[: rng.integers(0, 3)].tolist()]

@@ -150,7 +150,7 @@ class Grounds:
             tuple(
                 [
                     ToggleRequest(
-                        self.family(child, parents), tuple([self.names[i] for i in more]), *how
+                        self.family(child, parents), tuple(map(self.names.__getitem__, more)), *how
                     )
                     for child, parents, more in families
                 ]

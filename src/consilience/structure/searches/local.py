@@ -6,7 +6,7 @@ a search that comes back to a family pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from consilience._typing import Bools, Floats
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
-from consilience.structure.searches.class_masks import bits
+from consilience.structure.searches.class_masks import bits, row_masks
 from consilience.structure.searches.constraints import Constraints
-from consilience.structure.searches.judge import Ahead, Grounds, Key, SetScores, mask_of
+from consilience.structure.searches.judge import Ahead, Grounds, Key, SetScores
 from consilience.structure.searches.judges import Judges
 
 __all__ = ["LocalScores"]
@@ -31,7 +31,8 @@ class LocalScores:
     Variables are numbers, positions in ``constraints.names``; sets of parents are bit masks.
     ``allowed[i, j]`` is whether a search may add i -> j: the constraints allow it, and neither has
     one state only, which an arc could tell nothing about. Families whose statistics exceed the
-    memory limit, or that the score cannot judge, have minus infinity.
+    memory limit, or that the score cannot judge, have minus infinity. ``n_looked_around`` is how
+    many families were scored together with their neighbors.
     """
 
     def __init__(
@@ -52,13 +53,13 @@ class LocalScores:
         is_variable = np.array([v.is_continuous or v.n_states > 1 for v in variables])
         self.allowed = constraints.allowed & np.outer(is_variable, is_variable)
         self._choose(self.allowed)
-        self._narrow: set[Key] | None = None
+        self._near: dict[Key, Floats] | None = None
         continuous = [v.name for v in variables if v.is_continuous]
         strata = strata or Strata(engine, continuous, memory_limit=memory_limit)
         self._grounds = Grounds(engine, strata, score, self.names, memory_limit, ahead)
         possible = (constraints.allowed | constraints.required).T
-        self._judges = Judges(self._grounds, [mask_of(np.flatnonzero(one)) for one in possible])
-        self._n_more = 0
+        self._judges = Judges(self._grounds, row_masks(possible))
+        self._n_more = self.n_looked_around = 0
         self._known: dict[Key, float] = {}
         self._neighbors: dict[Key, Floats] = {}
         self._gaining: dict[tuple[int, int, float], list[tuple[int, float]]] = {}
@@ -71,12 +72,16 @@ class LocalScores:
         The array belongs to the cache: do not write to it.
         """
         key = (child, parents)
-        if key not in self._neighbors:
+        found = self._found(key)
+        if found is None:
             self._assemble(key)
-        if key not in self._neighbors:
+            found = self._found(key)
+        if found is None:
             judge = self._judges.of[child]
-            self._keep(key, judge.neighbors(child, parents, self._addable(child, parents)))
-        return self._neighbors[key]
+            found = judge.neighbors(child, parents, self._addable(child, parents))
+            self._keep(key, found)
+            self.n_looked_around += 1
+        return found
 
     def gaining(self, child: int, parents: int, least: float) -> list[tuple[int, float]]:
         """Variables that gain more than ``least`` when toggled, in their order, and the gains."""
@@ -93,11 +98,24 @@ class LocalScores:
         asked_for = dict.fromkeys(families)
         for key in asked_for:
             self._assemble(key)
-        new = [key for key in asked_for if key not in self._neighbors]
+        new = [key for key in asked_for if self._found(key) is None]
         for judge, keys in self._judges.split(new):
             found = judge.prepare([(*key, self._addable(*key)) for key in keys])
+            self.n_looked_around += len(found)
             for key, values in found.items():
                 self._keep(key, values)
+
+    def around(self, families: Iterable[Key]) -> Iterator[tuple[int, int, Floats]]:
+        """Families with their :meth:`toggled` scores, asked for together.
+
+        What is found while only near candidates are looked at is not kept: the caller does.
+        """
+        asked_for = list(families)
+        self.prepare(asked_for)
+        for child, parents in asked_for:
+            yield child, parents, self.toggled(child, parents)
+        if self._near is not None:
+            self._near.clear()
 
     def one(self, child: int, parents: int) -> float:
         """Score of one family."""
@@ -118,15 +136,12 @@ class LocalScores:
 
         Others have minus infinity in :meth:`toggled` and are not counted, until :meth:`widen`.
         """
-        self._narrow = set()
+        self._near = {}
         self._choose(self.allowed & is_near)
 
     def widen(self) -> None:
         """Look at all candidates again."""
-        for key in self._narrow or ():
-            self._neighbors.pop(key, None)
-        self._narrow = None
-        self._gaining.clear()
+        self._near = None
         self._choose(self.allowed)
 
     def total(self, parents: Sequence[int]) -> float:
@@ -170,7 +185,7 @@ class LocalScores:
 
     def _choose(self, is_candidate: Bools) -> None:
         self._candidates = [np.flatnonzero(column).tolist() for column in is_candidate.T]
-        self._may_add = [mask_of(candidates) for candidates in self._candidates]
+        self._may_add = row_masks(is_candidate.T)
 
     def _is_known(self, key: Key) -> bool:
         """Whether a family was scored, alone or as the neighbor of another one."""
@@ -187,7 +202,7 @@ class LocalScores:
     def _assemble(self, key: Key) -> None:
         """Put the neighbors of a family together from scores that are known, if all are."""
         child, parents = key
-        if key in self._neighbors or key not in self._known:
+        if key not in self._known or self._found(key) is not None:
             return
         changed = [*bits(parents), *self._addable(child, parents)]
         found = [self._known.get((child, parents ^ 1 << i)) for i in changed]
@@ -205,11 +220,16 @@ class LocalScores:
             found.remove(parent)
         return found
 
+    def _found(self, key: Key) -> Floats | None:
+        found = self._neighbors.get(key)
+        return self._near.get(key) if found is None and self._near is not None else found
+
     def _keep(self, key: Key, values: Floats) -> None:
+        self._known[key] = float(values[key[0]])
+        if self._near is not None:
+            self._near[key] = values
+            return
         if (len(self._neighbors) + 1) * len(self.names) > MOST_CELLS_KEPT:
             self._neighbors.clear()
             self._gaining.clear()
         self._neighbors[key] = values
-        if self._narrow is not None:
-            self._narrow.add(key)
-        self._known[key] = float(values[key[0]])

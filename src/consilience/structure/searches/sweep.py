@@ -8,11 +8,11 @@ make up for it, and each of them alone is right. Two ways lead out of nearly all
 - an arc is turned, all other parents are taken from both its ends (as in the walks of Grzegorczyk
   and Husmeier 2008), and the graph climbs, first around the new arc, which must stay, then freely.
 
-Each node and each arc is tried in turn; what is better is kept. A node or an arc that was tried in
-vain is tried again only after something has changed at it or next to it. The sweeps end when there
-is nothing left to try. Parents that are not near a child in the graph are not looked at; at the end
-they are, once more. Most families that the sweeps meet were scored before, so they cost about as
-much as that search.
+Each node and each arc is tried in turn, a few at the same time, so that the scores that they need
+are asked for together; what is better is kept. A node or an arc that was tried in vain is tried
+again only after something has changed at it or next to it. Parents that are not near a child in the
+graph are not looked at; after each sweep they are, once. The sweeps end when there is nothing left
+to try. Most families that they meet were scored before, so they cost about as much as that search.
 
 References
 ----------
@@ -24,8 +24,10 @@ accurate Bayesian network structure learning. ICML 20.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,8 +49,17 @@ STEPS = 2
 TABU, TABU_SWEEPING = 10, 5
 """Moves at a loss, without finding anything, after which a climb ends; after an arc was turned."""
 
-FAR = 300.0
-"""An optimum that is so much worse than the best graph is left at once."""
+AT_ONCE = 16
+"""Nodes and arcs that are tried at the same time."""
+
+DONE = object()
+
+FAR = 100.0
+"""A graph at which nothing gains is left if it is so much worse than the best one."""
+
+
+_Trial: TypeAlias = tuple[int, ...]
+"""A node to take out, or an arc to turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +72,9 @@ class Sweep:
     Parameters
     ----------
     effort
-        The sweeps end when they have scored this many times the families that the search before
-        them had, if they have not ended before; 0 for no sweeps. ``stopped_by`` is then
-        ``"effort"``.
+        The sweeps end when they have looked around (at all parents more or less) this many times
+        the families that the search before them had, if they have not ended before; 0 for no
+        sweeps. ``stopped_by`` is then ``"effort"``.
     restarts
         After the sweeps, how many restarts in a row may find nothing better (:class:`HillClimb`).
     max_parents
@@ -108,103 +119,147 @@ class Sweep:
 
     def _sweep(self, task: Task, scores: LocalScores, climber: Climber, trace: list[Step]) -> bool:
         """Sweep until nothing is left to try; whether it came to that."""
-        is_near = _within(climber.best, STEPS)
-        sweeps = _Sweeps(task, scores, climber, is_near)
-        most = scores.n_scored * (1 + self.effort)
-        scores.narrow(is_near)
+        most = scores.n_looked_around * (1 + self.effort)
+        sweeps = _Sweeps(task, climber, lambda: scores.n_looked_around < most)
         before = -np.inf
         while climber.best_score > before + climber.tie and not task.clock.is_over():
             before = climber.best_score
-            n_tried = sweeps.nodes(lambda: scores.n_scored < most)
-            trace.append(climber.reached(f"{n_tried} nodes taken out"))
-            n_tried = sweeps.arcs(lambda: scores.n_scored < most)
-            trace.append(climber.reached(f"{n_tried} arcs turned"))
-            if scores.n_scored >= most:
+            sweeps.look_around()
+            trace.append(climber.reached(f"{sweeps.nodes()} nodes taken out"))
+            trace.append(climber.reached(f"{sweeps.arcs()} arcs turned"))
+            sweeps.look_everywhere()
+            trace.append(climber.reached("all candidates looked at"))
+            if scores.n_looked_around >= most:
                 break
-        scores.widen()
-        climber.look_at(None)
-        climber.look_again()
-        climber.climb(0)
-        trace.append(climber.reached("all candidates looked at"))
-        return scores.n_scored < most or sweeps.is_done()
+        return scores.n_looked_around < most or sweeps.is_done()
+
+
+class _Attempt(NamedTuple):
+    """A node that was taken out, or an arc that was turned, and the climb from there."""
+
+    trial: _Trial
+    climber: Climber
+    steps: Iterator[None]
 
 
 class _Sweeps:
-    """What was tried in vain since something changed nearby."""
+    """What was tried since something changed nearby.
 
-    def __init__(self, task: Task, scores: LocalScores, climber: Climber, is_near: Bools) -> None:
-        self._is_near = is_near
+    Several climbers try at the same time, so that what they do not know is asked for together. When
+    one has found a better graph the others begin again from there.
+    """
+
+    def __init__(self, task: Task, climber: Climber, may_go_on: Callable[[], bool]) -> None:
+        self._is_near = _within(climber.best, STEPS)
         self._task = task
-        self._scores = scores
         self._climber = climber
+        self._may_go_on = may_go_on
         self._is_free = task.is_equivalent and task.constraints.is_free
-        self._nodes: set[int] = set()
-        self._arcs: set[tuple[int, int]] = set()
+        self._idle = [climber.beside() for _ in range(AT_ONCE)]
+        self._tried: set[_Trial] = set()
         self._met = {climber.here()}  # optima from which the tabu list has led nowhere
 
-    def nodes(self, may_go_on: Callable[[], bool]) -> int:
-        """Take out each node that was not tried; return how many."""
-        n_tried = 0
-        fewer = [(j, m & ~(1 << i)) for j, m in enumerate(self._climber.best) for i in bits(m)]
-        self._scores.prepare([key for key in fewer if key[0] not in self._nodes])
-        for node in range(len(self._climber.best)):
-            if node in self._nodes or not may_go_on() or self._task.clock.is_over():
-                continue
-            n_tried += 1
-            self._nodes.add(node)
-            self._climber.restore()
-            self._climber.take_out([node])
-            self._climber.look_at(np.flatnonzero(self._is_near[node]))
-            self._climb(None)
-        return n_tried
+    def look_around(self) -> None:
+        """Look at parents near a child only."""
+        self._is_near = _within(self._climber.best, STEPS)
+        self._climber.narrow(self._is_near)
 
-    def arcs(self, may_go_on: Callable[[], bool]) -> int:
+    def look_everywhere(self) -> None:
+        """Climb by moves of all kinds, whatever parents they need."""
+        before = list(self._climber.best)
+        self._climber.widen()
+        self._climber.climb(0)
+        self._try_again(before)
+
+    def nodes(self) -> int:
+        """Take out each node that was not tried; return how many."""
+        return self._try_all([(node,) for node in range(len(self._climber.best))])
+
+    def arcs(self) -> int:
         """Turn each arc that was not tried; return how many."""
-        n_tried = 0
-        self._climber.restore()
-        arcs = self._all_arcs()
-        new = [arc for arc in arcs if arc not in self._arcs and self._climber.arcs[arc]]
-        self._scores.prepare(key for arc in new for key in self._climber.turned(*arc).items())
-        for i, j in arcs:
-            if (i, j) in self._arcs or not may_go_on() or self._task.clock.is_over():
-                continue
-            self._arcs.add((i, j))
-            self._climber.restore()
-            if self._climber.arcs[i, j] and self._climber.turn(i, j):
-                n_tried += 1
-                self._climber.look_at(np.flatnonzero(self._is_near[i] | self._is_near[j]))
-                self._climb((i, j))
-        return n_tried
+        return self._try_all(self._all_arcs())
 
     def is_done(self) -> bool:
         """Whether nothing is left to try."""
-        is_every_node = len(self._nodes) == len(self._climber.best)
-        return is_every_node and self._arcs.issuperset(self._all_arcs())
+        nodes = [(node,) for node in range(len(self._climber.best))]
+        return self._tried.issuperset([*nodes, *self._all_arcs()])
 
-    def _all_arcs(self) -> list[tuple[int, int]]:
+    def _all_arcs(self) -> list[_Trial]:
         """The arcs to turn; of equivalent graphs those that all have, since others turn freely."""
         best = self._climber.best
         parents = class_of(best).parents if self._is_free else best
         return [(i, j) for j, mask in enumerate(parents) for i in bits(mask)]
 
-    def _climb(self, around: tuple[int, int] | None) -> None:
-        """Climb, and if it was not in vain let what lies near be tried again."""
-        climber = self._climber
-        if not climber.settle():
+    def _try_all(self, trials: Iterable[_Trial]) -> int:
+        """Try all that was not tried; return how many."""
+        waiting = deque(trial for trial in trials if trial not in self._tried)
+        under_way: list[_Attempt] = []
+        n_begun = 0
+        while (waiting or under_way) and self._may_go_on() and not self._task.clock.is_over():
+            while waiting and self._idle:
+                begun = self._begun(waiting.popleft())
+                under_way += begun
+                n_begun += len(begun)
+            under_way, stopped = self._round(under_way)
+            waiting.extendleft(reversed(stopped))
+            n_begun -= len(stopped)
+            self._climber.fetch(key for one in under_way for key in one.climber.missing())
+        self._stop(under_way)
+        return n_begun
+
+    def _begun(self, trial: _Trial) -> list[_Attempt]:
+        """The attempt; none if the arc is not there any more or may not be turned."""
+        climber = self._idle[-1]
+        climber.restore()
+        self._tried.add(trial)
+        if len(trial) == 1:
+            climber.take_out(trial)
+        elif not climber.has_arc(*trial) or not climber.turn(*trial):
+            return []
+        climber.look_at(np.flatnonzero(self._is_near[list(trial)].any(axis=0)))
+        return [_Attempt(trial, self._idle.pop(), self._steps(climber, trial))]
+
+    def _steps(self, climber: Climber, trial: _Trial) -> Iterator[None]:
+        if len(trial) == 1:
+            yield from climber.climbing(0)
             return
-        before, score = list(climber.best), climber.best_score
-        if around is None:
-            climber.climb(0)
-        else:
-            climber.climb_around(*around)
-            climber.climb(0)
-            if climber.loss() < FAR and (met := climber.here()) not in self._met:
-                self._met.add(met)
-                climber.climb(TABU_SWEEPING)
-        if climber.best_score > score + climber.tie:
-            near = _near(before, climber.best)
-            self._nodes -= near
-            self._arcs = {(i, j) for i, j in self._arcs if i not in near and j not in near}
+        yield from climber.climbing_around(*trial)
+        if climber.loss() > FAR:
+            return
+        yield from climber.climbing(0)
+        if (met := climber.here()) not in self._met:
+            self._met.add(met)
+            yield from climber.climbing(TABU_SWEEPING)
+
+    def _round(self, under_way: Sequence[_Attempt]) -> tuple[list[_Attempt], list[_Trial]]:
+        """Let each attempt go on until it pauses; return those, and which ones have to begin again.
+
+        These are all others if one has found a better graph.
+        """
+        paused: list[_Attempt] = []
+        for place, one in enumerate(under_way):
+            before, score = list(self._climber.best), self._climber.best_score
+            if next(one.steps, DONE) is DONE:
+                self._idle.append(one.climber)
+            else:
+                paused.append(one)
+            if self._climber.best_score > score:
+                self._try_again(before)
+                others = [*(p for p in paused if p is not one), *under_way[place + 1 :]]
+                return [p for p in paused if p is one], self._stop(others)
+        return paused, []
+
+    def _try_again(self, before: list[int]) -> None:
+        """Let be tried again what lies near a change."""
+        near = _near(before, self._climber.best)
+        self._tried = {trial for trial in self._tried if near.isdisjoint(trial)}
+
+    def _stop(self, attempts: Sequence[_Attempt]) -> list[_Trial]:
+        """End attempts that have not ended; return what they were."""
+        self._idle += [one.climber for one in attempts]
+        trials = [one.trial for one in attempts]
+        self._tried.difference_update(trials)
+        return trials
 
 
 def _within(graph: list[int], n_steps: int) -> Bools:

@@ -21,6 +21,7 @@ from consilience.graph.dag import DAG
 from consilience.statistics.request import Engine
 from consilience.statistics.strata import Strata
 from consilience.structure.scores.score import Score
+from consilience.structure.searches.class_masks import bits
 from consilience.structure.searches.constraint_record import ConstraintRecord
 from consilience.structure.searches.constraints import Constraints
 from consilience.structure.searches.judge import Ahead
@@ -242,8 +243,7 @@ class Task:
         """The graph with these sets of parents; nodes in the order of the table."""
         names = self.names
         family = {
-            names[child]: [names[i] for i in range(len(names)) if mask >> i & 1]
-            for child, mask in enumerate(parents)
+            names[child]: [names[i] for i in bits(mask)] for child, mask in enumerate(parents)
         }
         nodes = [name for name in self.engine.schema.variables if name in family]
         return DAG([(parent, node) for node in nodes for parent in family[node]], nodes)
