@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 from consilience import _check, _freeze
 from consilience._typing import Seed
@@ -71,6 +72,15 @@ class OrderChoice:
         return view(self)
 
 
+class _Found(NamedTuple):
+    """What a search over a lagged table found, with what it was asked on."""
+
+    story: SearchResult
+    table: Table
+    engine: Engine
+    score: Score | None
+
+
 def learn(
     panel: Panel,
     order: int = 1,
@@ -99,7 +109,7 @@ def learn(
     >>> cs.dynamic.learn(panel, instantaneous=False).arcs  # each is what the other was
     (('y(t-1)', 'x'), ('x(t-1)', 'y'))
     """
-    return _search(
+    found = _search(
         panel,
         order,
         instantaneous,
@@ -112,7 +122,8 @@ def learn(
         progress=progress,
         memory_limit=memory_limit,
         logistic=logistic,
-    ).dag
+    )
+    return _pruned(found.story.dag)
 
 
 def search(
@@ -152,7 +163,7 @@ def search(
     tiers
         Groups of variables from the earliest to the latest, for arcs inside the slice.
     """
-    return _search(
+    found = _search(
         panel,
         order,
         instantaneous,
@@ -166,6 +177,7 @@ def search(
         memory_limit=memory_limit,
         logistic=logistic,
     )
+    return _of_transition(found, panel.inputs, memory_limit=memory_limit)
 
 
 def score(dag: DAG, panel: Panel, score: Score, *, memory_limit: float = MEMORY_LIMIT) -> float:
@@ -323,7 +335,7 @@ def _search(
     progress: Progress | None,
     memory_limit: float,
     logistic: bool,
-) -> SearchResult:
+) -> _Found:
     _refuse_no_panel(panel)
     _check.whole("search", at_least=1, order=order)
     require = list(wanted[0])
@@ -359,14 +371,7 @@ def _search(
         memory_limit=memory_limit,
         logistic=logistic,
     )
-    return _of_transition(
-        found,
-        engine,
-        score,
-        panel.inputs,
-        has_gaps=_has_gaps(table),
-        memory_limit=memory_limit,
-    )
+    return _Found(found, table, engine, score)
 
 
 def _forbidden(panel: Panel, order: int, *, instantaneous: bool) -> set[tuple[str, str]]:
@@ -412,31 +417,24 @@ def _transition_score(
     )
 
 
-def _of_transition(
-    found: SearchResult,
-    engine: Engine,
-    score: Score | None,
-    inputs: Sequence[str],
-    *,
-    has_gaps: bool,
-    memory_limit: float,
-) -> SearchResult:
+def _of_transition(found: _Found, inputs: Sequence[str], *, memory_limit: float) -> SearchResult:
     """The record with lagged nodes and inputs taken out of graph and score."""
-    dag = _pruned(found.dag)
+    story, table, engine, score = found
+    dag = _pruned(story.dag)
     judge = default_score(engine) if score is None else score
-    roots = [node for node in found.dag.nodes if split_lag(node)[1] or node in inputs]
+    roots = [node for node in story.dag.nodes if split_lag(node)[1] or node in inputs]
     by_roots = 0.0
-    if roots and not has_gaps:
+    if roots and not _has_gaps(table):
         scored = family_scores(engine, DAG(nodes=roots), judge, memory_limit=memory_limit)
         by_roots = float(sum(scored.values()))
-    kept = [node for node in found.n_rows if not split_lag(node)[1]]
+    kept = [node for node in story.n_rows if not split_lag(node)[1]]
     return replace(
-        found,
+        story,
         dag=dag,
         cpdag=CPDAG.of(dag),
-        score=found.score - by_roots,
-        n_rows={node: found.n_rows[node] for node in kept},
-        by_source={n: way for n, way in found.by_source.items() if not split_lag(n)[1]},
+        score=story.score - by_roots,
+        n_rows={node: story.n_rows[node] for node in kept},
+        by_source={n: way for n, way in story.by_source.items() if not split_lag(n)[1]},
     )
 
 

@@ -46,10 +46,12 @@ def windows(panel: Panel, order: int, start: int = 0) -> Table:
     variables: dict[str, Variable] = {}
     columns: dict[str, Column] = {}
     for lag in range(order + 1):
+        earlier, lacks = np.maximum(chosen - lag, 0), np.flatnonzero(steps[chosen] < lag)
         for name, variable in rows.variables.items():
             moved = replace(variable, name=lagged(name, lag))
             variables[moved.name] = moved
-            column = _before(rows.column(name), lag, steps, chosen)
+            column = rows.column(name).take(earlier)
+            column[lacks] = np.nan if column.dtype == np.float64 else -1
             columns[moved.name] = _freeze.read_only(column)
     return Table(
         Schema(variables, rows.schema.source),
@@ -127,15 +129,6 @@ def _of_sequences(panel: Panel, chosen: Integers, kept: Bools) -> Panel:
         first=first,
         ticks=panel.ticks[rows],
     )
-
-
-def _before(column: Column, lag: int, steps: Integers, chosen: Integers) -> Column:
-    """The values so many rows before the chosen ones; missing where a sequence has none."""
-    moved = column.take(np.maximum(chosen - lag, 0))
-    lacks = steps[chosen] < lag
-    if lacks.any():
-        moved[lacks] = np.nan if column.dtype == np.float64 else -1
-    return moved
 
 
 def _blank(variable: Variable, n: int, dtype: Any) -> Column:
