@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -390,12 +391,10 @@ def _started() -> list[tuple[int, str]]:
     shown = ["ps", "-eo", "pid,ppid,args"]
     listed = subprocess.run(shown, capture_output=True, text=True, check=True)
     lines = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
-    mine, found = {str(os.getpid())}, []
-    for pid, parent, said in sorted(lines, key=lambda line: int(line[0])):
-        if parent in mine:  # parents have smaller numbers
-            mine.add(pid)
-            found.append((int(pid), said))
-    return found
+    mine = {str(os.getpid())}
+    while more := {pid for pid, parent, _ in lines if parent in mine} - mine:
+        mine |= more
+    return [(int(pid), said) for pid, _, said in lines if pid in mine - {str(os.getpid())}]
 
 
 def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) -> None:
@@ -405,31 +404,36 @@ def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) 
     cs.count(rows, families)
     usual = time.perf_counter() - start
     rng = np.random.default_rng(1)
-    exact = named = wrong = killed = 0
-    for _ in range(n_runs):
+    found: Counter[str] = Counter()
+    while found["killed"] < n_runs:
         hit: list[int] = []
-        killer = threading.Timer(float(rng.random()) * usual, _kill, [victims, rng, hit])
+        is_over = threading.Event()
+        killer = threading.Timer(float(rng.random()) * usual, _kill, [victims, rng, hit, is_over])
         start = time.perf_counter()
         killer.start()
-        try:
-            found = [one.table for one in cs.count(rows, families)]
-            is_same = all(map(np.array_equal, found, expected))
-            exact, wrong = exact + is_same, wrong + (not is_same)
-        except cs.ConsilienceError as problem:
-            named += "part" in problem.culprits
+        outcome = _outcome(rows, families, expected)
         took = time.perf_counter() - start
+        is_over.set()
         killer.join()
-        killed += len(hit)
-        print(
-            f"  {name}: {took:5.1f} s ({usual:.1f} undisturbed), {killed} workers killed, exact "
-            f"{exact}, named {named}, wrong {wrong} of {n_runs}",
-            flush=True,
-        )
+        if hit or outcome == "wrong":  # else it was over before a worker could be killed
+            found.update(["killed", outcome])
+            told = ", ".join(f"{k} {n}" for k, n in found.items())
+            print(f"  {name}: {took:5.1f} s ({usual:.1f} undisturbed); {told}", flush=True)
 
 
-def _kill(victims: Callable[[], list[int]], rng: Any, hit: list[int]) -> None:
+def _outcome(rows: Any, families: list[cs.Family], expected: list[Any]) -> str:
+    try:
+        found = [one.table for one in cs.count(rows, families)]
+    except cs.ConsilienceError as problem:
+        return "named" if "part" in problem.culprits else "an error that names no part"
+    return "exact" if all(map(np.array_equal, found, expected)) else "wrong"
+
+
+def _kill(
+    victims: Callable[[], list[int]], rng: Any, hit: list[int], is_over: threading.Event
+) -> None:
     """Kill one of the workers that there are; one may be about to start."""
-    while not hit:
+    while not hit and not is_over.is_set():
         with suppress(ProcessLookupError, ValueError):  # gone already, or none is there
             chosen = int(rng.choice(victims()))
             os.kill(chosen, signal.SIGKILL)

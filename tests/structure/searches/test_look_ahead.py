@@ -97,6 +97,14 @@ def test_a_search_passes_over_the_rows_far_less_often_than_it_asks():
     assert found.n_fetched >= 12 * 12
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_restarts_ask_for_little_more_than_the_plain_search_scores(seed):
+    table = _rows(20_000, 12, seed=seed)
+    found = cs.search(_in_parts(table, 2, sample=2000), search=cs.HillClimb(restarts=30))
+    assert found.n_fetched < 1.5 * found.n_scored
+    assert found.passes <= 10
+
+
 def test_an_exact_search_takes_its_tables_in_one_pass():
     table = _rows(500, 6)
     found = cs.search(_in_parts(table, 2, sample=100), search=cs.Exact())
