@@ -52,9 +52,13 @@ class Answers:
     def __init__(self) -> None:
         self._networks: OrderedDict[tuple[int, tuple[tuple[str, Any], ...]], Any] = OrderedDict()
         self._lock = Lock()
+        self._turn = Lock()
 
     def beliefs(self, question: Question) -> dict[str, Any]:
         """Beliefs and log probabilities, ready for JSON.
+
+        Those who ask at once take turns: answers are short, and threads that share the interpreter
+        would slow each other down.
 
         Raises
         ------
@@ -62,17 +66,8 @@ class Answers:
             If no source allows the findings.
         """
         net, given = self._network(question), dict(question.given)
-        if net.is_discrete and not any(isinstance(one, Soft) for one in given.values()):
-            with suppress(MemoryLimitError):  # the library's verbs know other ways
-                return _by_trees(net, given, _sources(net, question))
-        together = _beliefs(net, given)
-        return {
-            "all": together,
-            "by_source": {
-                source: _in_source(net, given, source) for source in _sources(net, question)
-            },
-            "log_probability": _log_probabilities(net, given, question),
-        }
+        with self._turn:
+            return _answered(net, given, question)
 
     def _network(self, question: Question) -> Network:
         net = question.subject.network
@@ -88,6 +83,18 @@ class Answers:
                 self._networks.popitem(last=False)
         changed: Network = kept[1]
         return changed
+
+
+def _answered(net: Network, given: Mapping[str, Any], question: Question) -> dict[str, Any]:
+    if net.is_discrete and not any(isinstance(one, Soft) for one in given.values()):
+        with suppress(MemoryLimitError):  # the library's verbs know other ways
+            return _by_trees(net, given, _sources(net, question))
+    together = _beliefs(net, given)
+    return {
+        "all": together,
+        "by_source": {source: _in_source(net, given, source) for source in _sources(net, question)},
+        "log_probability": _log_probabilities(net, given, question),
+    }
 
 
 def _by_trees(net: Network, given: Mapping[str, Any], sources: tuple[str, ...]) -> dict[str, Any]:
