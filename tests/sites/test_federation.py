@@ -169,6 +169,53 @@ def test_what_was_answered_is_not_asked_again():
     assert len(over.record.rounds) == 3
 
 
+def test_what_follows_from_a_larger_table_is_not_asked_for():
+    over = study("exact")
+    cs.count(over, [cs.Family(name) for name in "abcd"])
+    asked = [cs.Family("a", ("b", "c")), cs.Family("b", ("c",)), cs.Family("c", ("d",))]
+    found = cs.count(over, [*asked, cs.Family("a", ("c",))], by_source=True)
+    pooled = cs.count(SOURCES, [*asked, cs.Family("a", ("c",))], by_source=True)
+    assert all(np.array_equal(x.table, y.table) for x, y in zip(found, pooled, strict=True))
+    assert over.record.rounds[-1].n_families == 2
+    cs.count(over, cs.Family("b", ("a",)))
+    assert len(over.record.rounds) == 4
+
+
+def test_nothing_follows_from_a_table_whose_rows_have_gaps():
+    over = cs.sites.federation(sites(parts(gappy(TABLE))), study="s")
+    asked = [cs.Family("c", ("b", "e")), cs.Family("c", ("e",)), cs.Family("c", ("b",))]
+    cs.count(over, [cs.Family(name) for name in "bce"])
+    found, pooled = cs.count(over, asked), cs.count(gappy(TABLE), asked)
+    assert all(np.array_equal(x.table, y.table) for x, y in zip(found, pooled, strict=True))
+    assert over.record.rounds[-1].n_families == 3
+
+
+def test_a_look_ahead_sends_few_bytes_more_than_the_plain_search():
+    dag = cs.random_dag(16, n_arcs=32, seed=2)
+    split = parts(cs.random_network(dag, n_states=3, seed=2).sample(600, seed=2), 3)
+    how = {"search": cs.HillClimb(tabu=10, restarts=5), "score": cs.AIC()}
+    ahead, plain = (cs.sites.federation(sites(split), study="s") for _ in range(2))
+    found = cs.search(ahead, **how), cs.search(Plain(plain), **how)
+    assert (found[0].dag, found[0].score) == (found[1].dag, found[1].score)
+    assert ahead.record.bytes_answered < 1.5 * plain.record.bytes_answered
+    assert len(ahead.record.rounds) < len(plain.record.rounds) / 2
+
+
+def test_a_search_goes_on_where_sites_give_no_graphs():
+    over = study("exact", kinds=("counts",))
+    found = cs.search(over, score=cs.BIC(), search=cs.GES())
+    assert found.score == cs.search(TABLE, score=cs.BIC(), search=cs.GES()).score
+
+
+def test_a_site_without_a_complete_row_votes_for_no_arc():
+    first, *rest = PARTS.items()
+    frame = first[1].to_frame()
+    frame["a"] = None
+    lacking = cs.read(frame, schema=TABLE.schema)
+    over = cs.sites.federation(sites({first[0]: lacking, **dict(rest)}), study="s")
+    assert cs.sites.votes(over).dag.arcs
+
+
 def test_requests_are_cut_to_what_policies_allow():
     over = study(max_families=4, max_cells=200)
     found = cs.search(Plain(over), score=cs.BIC(), search=cs.HillClimb(max_parents=2))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from consilience import _check
 from consilience.classify.evaluation import Evaluation
@@ -42,6 +42,8 @@ class Federation:
 
     Mutable, with one owner: it numbers the rounds and keeps what was answered.
     """
+
+    bytes_guessed: ClassVar[float] = 1.5
 
     def __init__(self, gathered: Gathered, source: str | None) -> None:
         self._gathered = gathered
@@ -117,6 +119,7 @@ class Federation:
 
     def scout(self) -> Table:
         """Rows drawn from a network fitted to the graph that the sites vote for."""
+        self._gathered.check_search()
         if self._scout is None:
             self._scout = scout_of(self)
         return self._scout

@@ -1,6 +1,7 @@
 """Requests of learners turned into rounds, and the replies of sites into statistics.
 
-Joint counts of a set of variables are asked for once and serve every family of these variables.
+Joint counts of a set of variables are asked for once and serve every family of these variables, and
+of fewer of them if no row lacks one.
 Totals of masked replies, sums of exact ones and estimates from ranges all become :class:`Counts`,
 in the layout that rows in memory would give.
 """
@@ -22,6 +23,7 @@ from consilience.inference.case_requests import CasesRequest, ExpectedRequest
 from consilience.sites.censored import estimated, in_fixed_point
 from consilience.sites.exchange import Exchange
 from consilience.sites.expected import expected_sums
+from consilience.sites.margins import Known, margin
 from consilience.sites.masks import sum_of
 from consilience.sites.message import Reply, Request
 from consilience.sites.study_agreement import Agreement
@@ -36,9 +38,6 @@ from consilience.statistics.together import Together
 from consilience.statistics.toggles import ToggledParents, ToggleRequest, ToggleRequests
 
 __all__ = ["Gathered"]
-
-SEVERAL, MOST_WITHHELD = 100, 0.25
-"""A search over ranges ends when of so many families more than this share was withheld."""
 
 
 @dataclass
@@ -69,6 +68,7 @@ class Gathered:
     def __post_init__(self) -> None:
         self._common = common_limits(self.limits)
         self._tables: dict[tuple[str, ...], Integers] = {}
+        self._summable = Known()
         self._place = {name: i for i, name in enumerate(self.agreement.variables)}
 
     @property
@@ -179,9 +179,7 @@ class Gathered:
                 self.withheld[key] = why
             if key not in self.withheld:
                 asked.append(key)
-        for some in self._rounds(asked):
-            self._ask_counts(some)
-        self._refuse_guessing()
+        self._ask_for(asked)
         for key in wanted:
             if key in self.withheld:
                 raise WithheldError(
@@ -189,18 +187,31 @@ class Gathered:
                     family=key,
                 )
 
-    def _refuse_guessing(self) -> None:
-        """End a search of which so much is withheld that it would take noise for arcs."""
-        n_asked = len(self._tables) + len(self.withheld)
-        share = len(self.withheld) / max(1, n_asked)
-        if self.agreement.mode != "intervals" or n_asked < SEVERAL or share <= MOST_WITHHELD:
-            return
-        raise RefusalError(
-            f"{len(self.withheld)} of {n_asked} families were withheld, since small counts would "
-            "follow from them; a search among the others would take noise for arcs. Fit a graph "
-            "that is given, use fewer variables or states, or ask for the mode 'secure'.",
-            code="withheld",
-        )
+    def _ask_for(self, keys: Sequence[tuple[str, ...]]) -> None:
+        """Ask for tables; those of complete variables that follow from others are summed here."""
+        complete = [key for key in keys if self._may_be_summed(key)]
+        implied = self._summable.implied(complete)
+        for some in self._rounds([key for key in keys if key not in implied]):
+            self._ask_counts(some)
+        for key, larger in implied.items():
+            self._tables[key] = margin(self._tables[larger], larger, key)
+
+    def _may_be_summed(self, key: tuple[str, ...]) -> bool:
+        """Whether every row is known to have a value of each variable; ranges do not add up."""
+        alone = [self._tables.get((name,)) for name in key]
+        total = int(self.rows.sum())
+        is_known = self.agreement.mode != "intervals"
+        return is_known and all(one is not None and int(one.sum()) == total for one in alone)
+
+    def check_search(self) -> None:
+        """Refuse a search over ranges: it would take their width for dependence."""
+        if self.agreement.mode == "intervals":
+            raise RefusalError(
+                "the sites show small counts as ranges (mode 'intervals'), and a search among "
+                "estimates within them finds arcs that are not there. Fit a graph that is given, "
+                "let the sites vote for one (cs.sites.votes), or ask for the mode 'secure'.",
+                code="mode",
+            )
 
     def _forbidden(self, key: tuple[str, ...]) -> str:
         """Why no site need be asked for a family; empty if they may give it."""
@@ -249,6 +260,8 @@ class Gathered:
         for key, size, end in zip(keys, sizes, ends.tolist(), strict=True):
             table = flat[:, end - size : end].reshape(len(flat), *self.agreement.shape(key))
             self._tables[key] = _freeze.read_only(np.ascontiguousarray(table))
+            if self._may_be_summed(key):
+                self._summable.add(key)
 
     def _take_ranges(
         self, keys: Sequence[tuple[str, ...]], sizes: Sequence[int], replies: Sequence[Reply]
@@ -312,12 +325,12 @@ class Gathered:
 
     def _toggled(self, requests: Sequence[ToggleRequest], schema: Schema) -> CountBatch:
         """Counts of families and their neighbors, laid out as rows in memory give them."""
+        self.check_search()
         first = requests[0]
         counts: list[Counts] = []
         tables, shapes = [], []
-        self._counts(
-            [family for one in requests for family in one.families], first, schema
-        )  # all in one round
+        together = [family for one in requests for family in one.families]
+        self._counts(together, first, schema)  # all in one round
         for one in requests:
             found = self._counts(one.families, one, schema)
             counts += found

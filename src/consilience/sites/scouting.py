@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from consilience import _check
 from consilience.data.table import Table
-from consilience.errors import ConsilienceError
+from consilience.errors import ConsilienceError, RefusalError
 from consilience.fusing import fuse
 from consilience.fusion.fusion_record import Fusion
 from consilience.fusion.thresholds import Majority
@@ -54,7 +54,17 @@ def votes(study: Federation, *, threshold: float | None = None) -> Fusion:
 
 def scout_of(study: Federation) -> Table:
     """Rows like those of the sites, from a network fitted to the graph that they vote for."""
-    dag = votes(study).dag
-    net = fit(dag, study, Dirichlet(ess=1.0), gaps=AvailableCases())
+    net = fit(_voted(study), study, Dirichlet(ess=1.0), gaps=AvailableCases())
     n_rows = int(sum(study.record.n_rows.values()))
     return net.sample(min(n_rows, MOST_ROWS), seed=0)
+
+
+def _voted(study: Federation) -> DAG:
+    """The graph that the sites vote for; without arcs where a site gives no graph.
+
+    A scout changes the number of rounds and no answer, so a refusal is not the end of a search.
+    """
+    try:
+        return votes(study).dag
+    except RefusalError:
+        return DAG([], nodes=[*study.schema.variables])

@@ -281,11 +281,12 @@ def _check_graph(request: Request, given: Given) -> None:
 
 
 def _graph(request: Request, request_hash: str, given: Given) -> Answered:
-    """The graph that the site learns alone from its complete rows."""
+    """The graph that the site learns alone from its complete rows; no arcs if there are none."""
     content = Content.of(dict(request.content), "message", "graph")
     score = BIC() if content.take("score", str) == "bic" else BDeu(content.number("ess"))
-    dag = learn(complete_rows(given.table), score=score)
-    return {}, {"arcs": [list(arc) for arc in dag.arcs]}, {}
+    rows = complete_rows(given.table)
+    arcs = learn(rows, score=score).arcs if rows.n_rows else ()
+    return {}, {"arcs": [list(arc) for arc in arcs]}, {}
 
 
 def _families(request: Request) -> Sequence[tuple[str, ...]]:

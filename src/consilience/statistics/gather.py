@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 __all__ = [
+    "bytes_guessed",
     "columns_of_source",
     "count",
     "engine_of",
@@ -109,6 +111,14 @@ def notes_on(engine: Engine, names: Iterable[str]) -> tuple[str, ...]:
         return notes_of(engine.table, names)
     tell = getattr(engine, "notes_on", None)
     return () if tell is None else tell(names)
+
+
+def bytes_guessed(engine: Engine) -> float:
+    """How much a search that looks ahead may ask for on a guess, as a share of what it knows.
+
+    Infinite unless the engine tells: where bytes travel, they are dear beside passes.
+    """
+    return float(getattr(engine, "bytes_guessed", math.inf))
 
 
 def columns_of_source(engine: Engine) -> tuple[str, ...]:

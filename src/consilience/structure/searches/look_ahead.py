@@ -84,6 +84,10 @@ class LookAhead:
         A sample of its rows.
     n_rows
         Weight of all rows.
+    bytes_guessed
+        A later play ends when it has guessed more bytes than this share, divided by the number of
+        plays, of those that it met and knew: few families with many parents may have most of the
+        bytes, and what is unknown after several plays is what the sample misjudges.
 
     Attributes
     ----------
@@ -91,11 +95,14 @@ class LookAhead:
         Number of plays, and of families that were asked for.
     """
 
-    def __init__(self, grounds: Grounds, scout: Memory, n_rows: float) -> None:
+    def __init__(
+        self, grounds: Grounds, scout: Memory, n_rows: float, bytes_guessed: float = math.inf
+    ) -> None:
         self._grounds = grounds
         self._known, self._sample = (KnownScores(len(grounds.names)) for _ in range(2))
         self._scout = replace(grounds, engine=scout)
         self._ratio = max(1.0, n_rows / max(1.0, scout.table.total_weight))
+        self._bytes_guessed = bytes_guessed
         self._too_large: dict[_Want, MemoryLimitError] = {}
         self.n_plays = self.n_families = 0
         self._guesses: dict[Key, float] = {}
@@ -103,6 +110,7 @@ class LookAhead:
         self._wanted: dict[_Want, None] = {}
         self._tables: dict[Family, Counts] = {}
         self._n_used = self._n_wanted = self._n_steps = self._n_sure = 0
+        self._bytes_used = self._bytes_wanted = 0.0
         self._must_know = False
 
     def begin(self) -> None:
@@ -112,6 +120,7 @@ class LookAhead:
             kept.clear()
         self._must_know = False
         self._n_used = self._n_wanted = self._n_steps = self._n_sure = 0
+        self._bytes_used = self._bytes_wanted = 0.0
 
     def step(self) -> None:
         """Note that the search goes on; end the play if it seems to go in circles.
@@ -208,7 +217,9 @@ class LookAhead:
             self._grounds.memory_limit,
             "Use fewer parents or states, or raise memory_limit.",
         )
-        self._n_used += sum(_size(want) for want in wants if want not in self._used)
+        new = [want for want in wants if want not in self._used]
+        self._n_used += sum(map(_size, new))
+        self._bytes_used += sum(map(self._n_bytes, new))
         self._used.update(dict.fromkeys(wants))
 
     def _want(self, wants: Sequence[_Want]) -> None:
@@ -223,9 +234,8 @@ class LookAhead:
             self._wanted.clear()
             return
         self._n_wanted += sum(map(_size, new))
-        pairs = PAIRS_AT_FIRST if self.n_plays == 1 else PAIRS_LATER
-        at_least = pairs * len(self._grounds.names) ** 2
-        if self._n_wanted > max(at_least, SHARE_GUESSED * (self._n_used - self._n_wanted)):
+        self._bytes_wanted += sum(map(self._n_bytes, new))
+        if self._has_enough():
             raise EnoughGuessed
         unseen = [want for want in new if np.isnan(self._sample.found(*want)).any()]
         for want, values in _scored(self._scout, unseen, self._expected):
@@ -243,6 +253,17 @@ class LookAhead:
         k = counts.shapes[:, 0] * counts.n_parent_states * (counts.n_states - 1)
         noise = (times - 1) * k / 2 + DOUBT * times * np.sqrt(k / 2)
         return self._ratio / times * (self._grounds.score.local(taken) - noise)
+
+    def _has_enough(self) -> bool:
+        """Whether the play under way has guessed so much that it should end."""
+        n_known, bytes_known = self._n_used - self._n_wanted, self._bytes_used - self._bytes_wanted
+        pairs = PAIRS_AT_FIRST if self.n_plays == 1 else PAIRS_LATER
+        at_least = pairs * len(self._grounds.names) ** 2
+        has_many = self._n_wanted > max(at_least, SHARE_GUESSED * n_known)
+        most_bytes = (
+            self._bytes_guessed / self.n_plays * bytes_known if self.n_plays > 1 else math.inf
+        )
+        return has_many or self._bytes_wanted > most_bytes
 
     def _value(self, key: Key, other: float | None = None, gain: float = 0.0) -> float:
         """The score of a family: known, guessed before, or guessed now.

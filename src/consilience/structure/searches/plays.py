@@ -13,7 +13,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import ConsilienceError
 from consilience.statistics.engines.memory import Memory
-from consilience.statistics.gather import notes_on
+from consilience.statistics.gather import bytes_guessed, notes_on
 from consilience.statistics.request import Answer, DearEngine, Request
 from consilience.structure.family_scores import family_scores
 from consilience.structure.searches.judge import Grounds
@@ -51,6 +51,11 @@ class Passes:
         """What a reader should know about these columns."""
         return notes_on(self.engine, names)
 
+    @property
+    def bytes_guessed(self) -> float:
+        """How much a search may ask for on a guess."""
+        return bytes_guessed(self.engine)
+
     def scout(self) -> Table:
         """The sample of the rows, taken once."""
         if self._scout is None:
@@ -69,7 +74,8 @@ def found_by(search: Search, task: Task) -> SearchResult:
     if not isinstance(task.engine, DearEngine) or by_tests or not is_tables:
         return search.search(task)
     grounds = Grounds(task.engine, task.strata, task.score, task.names, task.memory_limit)
-    ahead = LookAhead(grounds, Memory(task.engine.scout()), task.n_rows)
+    scout = Memory(task.engine.scout())
+    ahead = LookAhead(grounds, scout, task.n_rows, bytes_guessed(task.engine))
     guarded = replace(task, ahead=ahead, clock=task.clock.guarded(ahead.step))
     found = _played(search, guarded, ahead)
     return replace(found, plays=ahead.n_plays, n_fetched=ahead.n_families)
