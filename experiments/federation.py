@@ -2,8 +2,8 @@
 
     CONSILIENCE_DATA=... python experiments/federation.py [part ...] [--rows 300 1000] [--seeds N]
 
-Parts: bits, heart, rounds, masks, loopback, arcs, use, differencing. Without a part all are run.
-Arcs take minutes for alarm; ``NETWORK=sachs`` names a smaller network.
+Parts: bits, heart, rounds, masks, loopback, arcs, ranges, use, differencing. Without a part all are
+run. ``NETWORK=sachs`` names another network for arcs and ranges; ranges take minutes for alarm.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import argparse
 import os
 import statistics
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
+from federation_bits import heart_bits, network_bits
+from federation_transports import begun, processes
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.stats import chi2
@@ -29,12 +28,13 @@ from scipy.stats import chi2
 import consilience as cs
 from consilience.fusion.united_tables import pooled_table
 from consilience.sites.alternatives import Alternatives
-from consilience.sites.folders import watch
+from consilience.sites.gathered import Gathered
 from consilience.sites.masks import SiteKey, sum_of
 from consilience.statistics.engines.memory import Memory
 
 DATA = Path(os.environ.get("CONSILIENCE_DATA", "data"))
 NETWORKS = ("alarm", "insurance")
+N_ROUNDS = 60
 
 
 class Plain:
@@ -55,69 +55,22 @@ def study_of(tables: dict[str, cs.Table], mode: str, **policy: object) -> cs.sit
     return cs.sites.federation(sites, study="experiment", seconds=600)
 
 
-def same(one: cs.Network, other: cs.Network) -> bool:
-    return all(np.array_equal(one[n].table, other[n].table) for n in other.dag.nodes)
-
-
 def false_and_missed(found: cs.DAG, true: cs.DAG) -> tuple[int, int]:
     mine, theirs = ({frozenset(arc) for arc in dag.arcs} for dag in (found, true))
     return len(mine - theirs), len(theirs - mine)
 
 
 def bits(rows: Sequence[int], seeds: int) -> None:
-    print("\n# The pooled answer to the bit (in process; the tests show folders and HTTPS)")
+    print("\n# The pooled answer to the bit")
     for name in NETWORKS:
         net = cs.load(DATA / "networks" / f"{name}.bif")
         for n_rows in rows:
-            tables = parts_of(net, n_rows, 1)
-            sources = pooled_table(tables, "source")
-            pooled = sources.pooled()
-            checks: dict[str, bool] = {}
-            secure, exact = study_of(tables, "secure"), study_of(tables, "exact")
-            for label, how in {
-                "GES": {"search": cs.GES()},
-                "BDeu": {"search": cs.GES(), "score": cs.BDeu(ess=10)},
-                "hill climb": {"search": cs.HillClimb(tabu=10, restarts=5)},
-            }.items():
-                one, other = cs.search(Plain(secure), **how), cs.search(pooled, **how)
-                checks[label] = one.dag == other.dag and one.score == other.score
-            for estimator in (None, cs.Dirichlet(ess=10)):
-                one = cs.fit(net.dag, secure, estimator)
-                checks[f"fit {estimator}"] = same(one, cs.fit(net.dag, pooled, estimator))
-            for estimator in (cs.HDS(), cs.HDMJS(), cs.HDMCS(), cs.HDC()):
-                one = cs.fit(net.dag, exact, estimator)
-                checks[f"exact {type(estimator).__name__}"] = same(
-                    one, cs.fit(net.dag, sources, estimator)
-                )
-            if n_rows <= 1000:
-                how = {"score": cs.BHD(), "search": cs.HillClimb(max_parents=2)}
-                one, other = cs.search(Plain(exact), **how), cs.search(sources, **how)
-                checks["BHD"] = one.dag == other.dag and one.score == other.score
-            print(name, n_rows, "all equal" if all(checks.values()) else checks, len(checks))
+            network_bits(name, n_rows, net.dag, parts_of(net, n_rows, 1))
 
 
-def heart(rows: Sequence[int], seeds: int) -> None:
-    print("\n# Heart by hospital")
-    tables = {}
-    for path in sorted((DATA / "heart").glob("*.csv")):
-        tables[path.stem] = path
-    kept = ["sex", "cp", "exang", "num"]
-    whole = cs.read(
-        {name: str(path) for name, path in tables.items()},
-        columns=kept,
-        discrete=kept,
-    )
-    split = {
-        name: whole.take(np.flatnonzero(whole.source_codes == f)).pooled()
-        for f, name in enumerate(whole.sources)
-    }
-    for mode in ("secure", "exact"):
-        study = study_of(split, mode)
-        target = whole.pooled() if mode == "secure" else whole
-        how = {"gaps": cs.AvailableCases()}
-        dag = cs.DAG.parse("[num][sex|num][cp|num][exang|num:cp]")
-        equal = same(cs.fit(dag, study, **how), cs.fit(dag, target, **how))
-        print(mode, "fit equal:", equal, "|", str(study.record).splitlines()[1])
+def hospitals(rows: Sequence[int], seeds: int) -> None:
+    print("\n# Heart by hospital, to the bit")
+    heart_bits(DATA)
 
 
 def rounds(rows: Sequence[int], seeds: int) -> None:
@@ -186,63 +139,27 @@ def masks(rows: Sequence[int], seeds: int) -> None:
 
 
 def loopback(rows: Sequence[int], seeds: int) -> None:
-    print("\n# A round of 51 families over 3 sites")
+    print("\n# A round of 51 families over 3 sites, each a process with a ledger on disk")
     net = cs.load(DATA / "networks" / "alarm.bif")
     tables = parts_of(net, 1000, 1, n_sites=3)
-    names = sorted(net.dag.nodes)
-    every = combinations(names, 3)
-    asked = [
-        [cs.Family(c, (a, b)) for _, (a, b, c) in zip(range(51), every, strict=False)]
-        for _ in range(30)
-    ]
-    policy = cs.sites.Policy(mode="secure")
-
-    def sites() -> list[cs.sites.Site]:
-        return [cs.sites.Site(table, policy, name=name) for name, table in tables.items()]
-
-    def measured(label: str, ways: list[object], secret: Path | None = None) -> None:
-        study = cs.sites.federation(ways, study="loopback", secret=secret)
-        seconds, cpu = [], []
-        for families in asked:
-            begin, begin_cpu = time.perf_counter(), time.process_time()
-            cs.count(study, families)
-            seconds.append(time.perf_counter() - begin)
-            cpu.append(time.process_time() - begin_cpu)
+    for by in ("HTTPS with mutual TLS", "folders"):
+        with processes(tables, by=by) as ways:
+            study = begun(ways, "loopback")
+            every = combinations(sorted(study.variables), 3)
+            seconds, cpu = [], []
+            for _ in range(N_ROUNDS):
+                families = [cs.Family(c, (a, b)) for a, b, c in islice(every, 51)]
+                begin, begin_cpu = time.perf_counter(), time.process_time()
+                cs.count(study, families)
+                seconds.append(time.perf_counter() - begin)
+                cpu.append(time.process_time() - begin_cpu)
+            study.close()
         print(
-            f"{label}: median {1e3 * statistics.median(seconds):.1f} ms, of CPU of coordinator and "
-            f"sites together {1e3 * statistics.median(cpu):.1f} ms",
+            f"{by}: median {1e3 * statistics.median(seconds):.1f} ms of {N_ROUNDS} rounds (least "
+            f"{1e3 * min(seconds):.1f}, most {1e3 * max(seconds):.1f}), CPU of the coordinator "
+            f"{1e3 * statistics.median(cpu):.1f} ms",
             flush=True,
         )
-
-    measured("in process", sites())
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        keys = Path(folder)
-        cs.sites.certify(keys, ["coordinator", *tables])
-        addresses = [
-            stack.enter_context(
-                cs.sites.serving(
-                    site,
-                    "127.0.0.1:0",
-                    certificate=keys / f"{site.name}.pem",
-                    key=keys / f"{site.name}.key",
-                    authority=keys / "authority.pem",
-                )
-            )
-            for site in sites()
-        ]
-        measured("HTTPS with mutual TLS", addresses, keys)
-        folders, stop = [], threading.Event()
-        stack.callback(stop.set)
-        for site in sites():
-            folders.append(keys / str(site.name))
-            folders[-1].mkdir()
-            how = {"stop": stop, "pause": 0.002}
-            threading.Thread(
-                target=watch, args=(site, folders[-1]), kwargs=how, daemon=True
-            ).start()
-        measured("folders", folders)
-        stop.set()
-        time.sleep(0.1)
 
 
 class Zeros:
@@ -261,45 +178,55 @@ class Zeros:
 
 
 def _without_small(found, k: int):
-    def cut(one):
-        return replace(one, table=np.where(one.table < k, 0, one.table))
+    if isinstance(found, list):  # each variable alone, by which the search looks for gaps
+        return found
+    return replace(found, table=np.where(found.table < k, 0, found.table))
 
-    return [cut(one) for one in found] if isinstance(found, list) else cut(found)
+
+CLIMB = {"score": cs.BIC(), "search": cs.HillClimb(max_parents=3)}
 
 
 def arcs(rows: Sequence[int], seeds: int) -> None:
     name = os.environ.get("NETWORK", "alarm")
     print(f"\n# False and missed arcs (hill climbing to 3 parents, BIC), 5 sites of {name}")
     net = cs.load(DATA / "networks" / f"{name}.bif")
-    how = {"score": cs.BIC(), "search": cs.HillClimb(max_parents=3)}
     for n_rows in rows:
         for seed in range(1, seeds + 1):
             tables = parts_of(net, n_rows, seed)
-            pooled = pooled_table(tables, "source").pooled()
-            line = [f"exact {false_and_missed(cs.search(pooled, **how).dag, net.dag)}"]
-            secure = study_of(tables, "secure")
-            found = cs.search(Plain(secure), **how).dag
-            line.append(f"secure {false_and_missed(found, net.dag)}")
-            for k in (5, 11):
-                try:
-                    zeros = cs.search(Zeros(tables, k), **how).dag
-                    line.append(f"zeros {k} {false_and_missed(zeros, net.dag)}")
-                except cs.ConsilienceError as error:
-                    line.append(f"zeros {k} {type(error).__name__}")
-                study = study_of(tables, "intervals", least_cell=k)
-                begin = time.process_time()
-                try:
-                    found = false_and_missed(cs.search(Plain(study), **how).dag, net.dag)
-                except cs.ConsilienceError:
-                    found = "refused"
-                record = study.record
-                n_asked = record.n_families
-                line.append(
-                    f"ranges {k} {found}, "
-                    f"{len(record.withheld) / max(1, n_asked):.0%} of {n_asked} families withheld, "
-                    f"{time.process_time() - begin:.0f} s CPU"
-                )
-            print(f"{n_rows} rows, seed {seed}: " + "; ".join(line), flush=True)
+            engines = {
+                "exact": pooled_table(tables, "source").pooled(),
+                "secure": Plain(study_of(tables, "secure")),
+                "zeros 5": Zeros(tables, 5),
+                "zeros 11": Zeros(tables, 11),
+                "ranges 5": study_of(tables, "intervals", least_cell=5),
+                "ranges 11": study_of(tables, "intervals", least_cell=11),
+            }
+            found = [f"{label} {searched(engine, net.dag)}" for label, engine in engines.items()]
+            print(f"{n_rows} rows, seed {seed}: " + "; ".join(found), flush=True)
+
+
+def searched(engine: object, true: cs.DAG) -> tuple[int, int] | str:
+    try:
+        return false_and_missed(cs.search(engine, **CLIMB).dag, true)
+    except cs.ConsilienceError as error:
+        return type(error).__name__
+
+
+def ranges(rows: Sequence[int], seeds: int) -> None:
+    print("\n# What a search over ranges would find, were it not refused (false, missed)")
+    Gathered.check_search = lambda self: None
+    for name in os.environ.get("NETWORK", "cancer survey asia sachs").split():
+        net = cs.load(DATA / "networks" / f"{name}.bif")
+        for n_rows in rows:
+            for seed in range(1, seeds + 1):
+                tables = parts_of(net, n_rows, seed)
+                line = [f"exact {searched(pooled_table(tables, 'source').pooled(), net.dag)}"]
+                for k in (5, 11):
+                    study = study_of(tables, "intervals", least_cell=k)
+                    found = searched(Plain(study), net.dag)
+                    share = len(study.record.withheld) / max(1, study.record.n_families)
+                    line.append(f"ranges {k} {found}, {share:.0%} of the families withheld")
+                print(f"{name} {n_rows} rows, seed {seed}: " + "; ".join(line), flush=True)
 
 
 def use(rows: Sequence[int], seeds: int) -> None:
@@ -364,11 +291,12 @@ def differencing(rows: Sequence[int], seeds: int) -> None:
 
 PARTS: dict[str, Callable[[Sequence[int], int], None]] = {
     "bits": bits,
-    "heart": heart,
+    "heart": hospitals,
     "rounds": rounds,
     "masks": masks,
     "loopback": loopback,
     "arcs": arcs,
+    "ranges": ranges,
     "use": use,
     "differencing": differencing,
 }

@@ -3,11 +3,11 @@ from __future__ import annotations
 import http.client
 import ssl
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from study_rows import Plain, network, parts, rows, sites
+from study_rows import network, parts, rows, sites
 
 import consilience as cs
 from consilience.errors import InputError, RefusalError, SiteError
@@ -19,8 +19,6 @@ for package in ("cryptography", "starlette", "uvicorn"):
 
 TABLE = rows(300)
 PARTS = parts(TABLE, 3)
-FIT = cs.fit(network().dag, TABLE)
-FOUND = cs.search(TABLE, search=cs.GES())
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +28,9 @@ def keys(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def addresses(keys):
+@contextmanager
+def served(split, keys):
+    """Addresses of sites behind HTTPS."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(
@@ -43,36 +42,84 @@ def addresses(keys):
                     authority=keys / "authority.pem",
                 )
             )
-            for site in sites(PARTS, mode="secure", askers=("coordinator",))
+            for site in sites(split, mode="secure", askers=("coordinator",))
         ]
 
 
-def check_pooled(study: cs.sites.Federation) -> None:
-    found = cs.search(Plain(study), search=cs.GES())
-    assert (found.dag, found.score) == (FOUND.dag, FOUND.score)
-    net = cs.fit(network().dag, study)
-    assert all((net[n].table == FIT[n].table).all() for n in FIT.dag.nodes)
-
-
-def test_https_gives_the_answer_of_all_rows_to_the_bit(addresses, keys):
-    study = cs.sites.federation(addresses, study="s", secret=keys)
-    check_pooled(study)
-    study.close()
-
-
-def test_folders_give_the_answer_of_all_rows_to_the_bit(tmp_path):
-    folders, stop = [tmp_path / name for name in PARTS], threading.Event()
+@contextmanager
+def watched(split, place):
+    """Folders that sites watch."""
+    found, stop = [place / name for name in split], threading.Event()
     threads = []
-    for site, folder in zip(sites(PARTS, mode="secure"), folders, strict=True):
+    for site, folder in zip(sites(split, mode="secure"), found, strict=True):
         folder.mkdir()
         threads.append(threading.Thread(target=watch, args=(site, folder), kwargs={"stop": stop}))
         threads[-1].start()
     try:
-        check_pooled(cs.sites.federation(folders, study="s"))
+        yield found
     finally:
         stop.set()
         for thread in threads:
             thread.join()
+
+
+@pytest.fixture
+def addresses(keys):
+    with served(PARTS, keys) as found:
+        yield found
+
+
+@pytest.fixture(params=["in process", "folders", "HTTPS"])
+def reached(request, keys, tmp_path):
+    """What makes a study of parts, over each transport."""
+    with ExitStack() as stack:
+
+        def study(split):
+            ways = sites(split, mode="secure")
+            if request.param == "folders":
+                ways = stack.enter_context(watched(split, tmp_path))
+            elif request.param == "HTTPS":
+                ways = stack.enter_context(served(split, keys))
+            over = cs.sites.federation(ways, study="s", secret=keys)
+            stack.callback(over.close)
+            return over
+
+        yield study
+
+
+SEARCHES = {
+    "default": {},
+    "GES": {"search": cs.GES()},
+    "BDeu": {"search": cs.HillClimb(tabu=5, restarts=2), "score": cs.BDeu(ess=5)},
+}
+
+
+def same_tables(one: cs.Network, other: cs.Network) -> bool:
+    return all((one[node].table == other[node].table).all() for node in other.dag.nodes)
+
+
+def test_every_transport_gives_the_answers_of_all_rows_to_the_bit(reached):
+    study, dag = reached(PARTS), network().dag
+    for how in SEARCHES.values():
+        found, pooled = cs.search(study, **how), cs.search(TABLE, **how)
+        assert (found.dag, found.score) == (pooled.dag, pooled.score)
+    for estimator in (None, cs.Dirichlet(ess=3)):
+        assert same_tables(cs.fit(dag, study, estimator), cs.fit(dag, TABLE, estimator))
+
+
+def test_every_transport_gives_steps_of_em_to_the_bit(reached):
+    frame = TABLE.to_frame()
+    frame.loc[::7, "b"] = None
+    gappy, dag = cs.read(frame, schema=TABLE.schema), cs.DAG([("a", "b"), ("b", "d")])
+    study = reached(parts(gappy, 3))
+    found = cs.fit(dag, study, cs.Dirichlet(ess=3))
+    assert same_tables(found, cs.fit(dag, gappy, cs.Dirichlet(ess=3)))
+    assert any(one.kind == "expected counts" for one in study.record.rounds)
+
+
+def test_requests_and_replies_in_a_folder_can_be_read(tmp_path):
+    with watched(PARTS, tmp_path) as folders:
+        cs.count(cs.sites.federation(folders, study="s"), cs.Family("a"))
     first = sorted(folders[0].glob("*.request"))[0]
     assert first.read_text().startswith('{"arrays":[],"content":{}')
     assert first.with_suffix(".reply").exists()
