@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import ssl
 import threading
+import time
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
@@ -187,3 +188,38 @@ def test_a_request_that_announces_too_much_is_turned_away(addresses, keys):
 def test_addresses_need_https_and_a_secret(address):
     with pytest.raises(InputError):
         cs.sites.federation([address, address], study="s")
+
+
+def test_an_address_in_use_is_named(addresses, keys):
+    (site, *_) = sites(PARTS, mode="secure")
+    files = {"certificate": keys / "s0.pem", "key": keys / "s0.key"}
+    taken = addresses[0].removeprefix("https://")
+    with pytest.raises(SiteError, match=f"cannot answer at '{taken}'"):
+        site.serve(taken, authority=keys / "authority.pem", **files)
+
+
+def test_a_connection_that_a_site_closed_is_opened_again(keys, monkeypatch):
+    monkeypatch.setattr("consilience.sites.https.KEEP_OPEN", 1)
+    with served(PARTS, keys) as places:
+        study = cs.sites.federation(places, study="s", secret=keys)
+        for name in "abc":
+            time.sleep(1.5)
+            cs.count(study, cs.Family(name))
+        study.close()
+    assert [one.kind for one in study.record.rounds[2:]] == ["counts"] * 3
+
+
+@pytest.mark.parametrize("error", [ssl.SSLEOFError, ssl.SSLZeroReturnError, BrokenPipeError])
+def test_however_a_closed_connection_shows_it_is_opened_again(error, addresses, keys, monkeypatch):
+    study = cs.sites.federation(addresses, study="s", secret=keys)
+    send, fails = http.client.HTTPSConnection.request, [True, False, False, False]
+
+    def request(self, *given):
+        if fails.pop(0):
+            raise error
+        return send(self, *given)
+
+    monkeypatch.setattr(http.client.HTTPSConnection, "request", request)
+    cs.count(study, cs.Family("a"))
+    study.close()
+    assert not fails

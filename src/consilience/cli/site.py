@@ -64,6 +64,7 @@ def serve(data: str, policy: Path, ledger: Path | None, name: str | None, **wher
     if rules.allows("secure"):
         echo(f"public key {here.public_key}", err=True)
     if where["folder"] is not None:
+        echo(f"answering in the folder {where['folder']}", err=True)
         n_answered = here.watch(where["folder"], seconds=0 if where["once"] else None)
         echo(f"{n_answered} requests answered")
         return
@@ -71,6 +72,7 @@ def serve(data: str, policy: Path, ledger: Path | None, name: str | None, **wher
     missing = [f"--{option}" for option, path in files.items() if path is None]
     if missing:
         raise click.UsageError(f"HTTPS needs {', '.join(missing)}; or give --folder.")
+    echo(f"answering at https://{where['address']} until interrupted", err=True)
     here.serve(where["address"], **files)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,18 @@ __all__ = ["Https", "serve", "serving"]
 
 PURPOSE = "a site that is served over HTTPS"
 TYPE = "application/octet-stream"
+
+KEEP_OPEN = 600
+"""Seconds that a site keeps an idle connection, so that a study has one handshake."""
+
+CLOSED = (
+    http.client.RemoteDisconnected,
+    ConnectionResetError,
+    BrokenPipeError,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+)
+"""How it shows that a site has closed a connection."""
 
 
 class Https:
@@ -77,7 +90,7 @@ class Https:
             try:
                 connection.request("POST", "/", data, {"Content-Type": TYPE})
                 return self._read(connection.getresponse(), limit, monotonic() + seconds)
-            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+            except CLOSED:
                 self.close()  # the site closed an idle connection; ask again over a new one
                 if is_last:
                     raise
@@ -159,7 +172,8 @@ def serve(
     authority
         The certificate of whoever signs those of the coordinators.
     """
-    _server(site, address, certificate, key, authority=authority).run()
+    server = _server(site, certificate, key, authority=authority)
+    server.run(sockets=[_bound(address)])
 
 
 @contextmanager
@@ -172,19 +186,20 @@ def serving(
     authority: str | os.PathLike[str],
 ) -> Iterator[str]:
     """A site that answers in the background; the address that it has is what the block gets."""
-    server = _server(site, address, certificate, key, authority=authority)
-    thread = Thread(target=server.run, daemon=True)
+    server, listening = _server(site, certificate, key, authority=authority), _bound(address)
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:
         if not thread.is_alive():
             raise SiteError(f"the site could not be served at {address!r}.", site=address)
         sleep(0.002)
-    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    host, port = listening.getsockname()[:2]
     try:
         yield f"https://{host}:{port}"
     finally:
         server.should_exit = True
         thread.join(10)
+        listening.close()
 
 
 def application(site: Site) -> Any:
@@ -210,27 +225,37 @@ def application(site: Site) -> Any:
     return applications.Starlette(routes=[routing.Route("/", answer, methods=["POST"])])
 
 
+def _bound(address: str) -> socket.socket:
+    """A socket that listens at an address, or an error that says why it cannot be."""
+    place = _Place.of(address)
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    try:
+        return socket.create_server((place.host, place.port), family=family)
+    except OSError as problem:
+        raise SiteError(
+            f"the site cannot answer at {address!r}: {problem.strerror}. Give another address.",
+            site=address,
+        ) from problem
+
+
 def _server(
     site: Site,
-    address: str,
     certificate: str | os.PathLike[str],
     key: str | os.PathLike[str],
     *,
     authority: str | os.PathLike[str],
 ) -> Any:
     uvicorn = _check.extra("uvicorn", "sites", PURPOSE)
-    place = _Place.of(address)
     context = _context(ssl.PROTOCOL_TLS_SERVER, Path(authority))
     context.verify_mode = ssl.CERT_REQUIRED
     _load(context, Path(certificate), Path(key))
     config = uvicorn.Config(
         application(site),
-        host=place.host,
-        port=place.port,
         http=_protocol(),
         log_level="warning",
         lifespan="off",
         timeout_graceful_shutdown=1,
+        timeout_keep_alive=KEEP_OPEN,
         ws="none",
         ssl_context_factory=lambda *_: context,
     )
