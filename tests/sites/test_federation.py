@@ -116,8 +116,17 @@ def test_em_gives_the_tables_of_all_rows_to_the_bit(mode, estimator):
 
 def test_em_over_ranges_is_refused():
     over = cs.sites.federation(sites(parts(gappy(rows(200)), 3), mode="intervals"), study="s")
-    with pytest.raises(RefusalError, match="intervals"):
+    with pytest.raises(RefusalError, match=r"gaps=cs.AvailableCases\(\)"):
         cs.fit(network().dag, over, cs.Dirichlet(ess=3))
+
+
+def test_rows_with_gaps_are_fitted_over_ranges_by_available_cases():
+    table, dag = gappy(rows(900)), cs.DAG([("a", "b"), ("b", "d")])
+    over = cs.sites.federation(sites(parts(table, 3), mode="intervals"), study="s")
+    how = {"gaps": cs.AvailableCases()}
+    found = cs.fit(dag, over, cs.Pooled(cs.Dirichlet(ess=3)), **how)
+    pooled = cs.fit(dag, table, cs.Dirichlet(ess=3), **how)
+    assert max(np.abs(found[n].table - pooled[n].table).max() for n in "abd") < 0.2
 
 
 def test_weights_are_counted_as_in_one_place():

@@ -45,6 +45,13 @@ def expected_sums(study: Gathered, request: ExpectedRequest) -> ExpectedSums:
             "the columns into states at the sites, or say gaps=cs.AvailableCases().",
             code="kind",
         )
+    if study.agreement.mode == "intervals":
+        raise RefusalError(
+            "the sites show small counts as ranges (mode 'intervals'), and give no expected counts "
+            "of rows with gaps. Say gaps=cs.AvailableCases(), which fits each family to the rows "
+            "that are complete for it, or ask for the mode 'secure'.",
+            code="mode",
+        )
     content = {
         "network": write(request.cases.net),
         "theta": request.theta.tolist(),
