@@ -133,7 +133,7 @@ def database():
 
 @pytest.fixture(scope="module", params=KINDS)
 def rows(request, files, stored):
-    return opened(request.param, TABLE, files, stored)
+    return opened(request, TABLE, files, stored)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -141,13 +141,13 @@ def gappy_rows(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("gappy")
     files = in_files(GAPPY, folder / "parquet", 5)
     stored = cs.store(scanned(files, GAPPY, schema=GAPPY.schema), folder / "visits.store")
-    return opened(request.param, GAPPY, files, stored)
+    return opened(request, GAPPY, files, stored)
 
 
-def opened(kind, table, files, stored):
+def opened(request, table, files, stored):
     """The rows of a table, which are in files and in a store, in one of the ways to have them."""
     known, folder = {"schema": table.schema, "source": "hospital"}, Path(files).parent.parent
-    match kind:
+    match request.param:
         case "parquet":
             return cs.scan(files, **known)
         case "csv":
