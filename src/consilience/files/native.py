@@ -5,7 +5,7 @@
     {"format": "consilience network", "version": 1,
      "source": "hospital",
      "record": {"method": "...", "n_rows": {}, "n_incomplete": {}, "unidentified": {},
-                "pooling": {}, "notes": []},
+                "pooling": {}, "known": {}, "notes": []},
      "nodes": [
       {"name": "xray", "states": ["yes", "no"], "ordered": false, "cuts": null,
        "parents": ["either"], "shape": [2, 2], "table": [0.98, 0.02, 0.05, 0.95],
@@ -197,7 +197,7 @@ def _record_content(record: Record) -> dict[str, Any]:
         "n_incomplete": {name: float(n) for name, n in record.n_incomplete.items()},
         "unidentified": {name: int(n) for name, n in record.unidentified.items()},
         "pooling": {name: dict(evidence) for name, evidence in record.pooling.items()},
-        **({"known": dict(record.known)} if record.known else {}),
+        "known": {name: int(n) for name, n in record.known.items()},
         "notes": list(record.notes),
     }
 
