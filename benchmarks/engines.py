@@ -47,6 +47,7 @@ ALONE = (
     *("triples-store", "pairs-store", "first-store", "ges-parquet", "ges-store", "ges-memory"),
     *("duckdb", "duckdb-sets"),
 )
+MARK = "CONSILIENCE_BENCHMARK"
 CLUSTERS = ("dask", "spark", "kills-dask", "kills-spark")
 
 
@@ -309,7 +310,7 @@ def _session() -> Any:
         return None
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, MARK: str(os.getpid())}
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     return builder.config("spark.log.level", "OFF").getOrCreate()
 
@@ -387,14 +388,17 @@ def kills_spark(folder: Path) -> None:
 
 
 def _started() -> list[tuple[int, str]]:
-    """The processes that this one has started, and those that they have: number and command."""
-    shown = ["ps", "-eo", "pid,ppid,args"]
-    listed = subprocess.run(shown, capture_output=True, text=True, check=True)
-    lines = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
-    mine = {str(os.getpid())}
-    while more := {pid for pid, parent, _ in lines if parent in mine} - mine:
-        mine |= more
-    return [(int(pid), said) for pid, _, said in lines if pid in mine - {str(os.getpid())}]
+    """The processes that have inherited this one's mark: number and command.
+
+    Not those below it: workers whose own parent was killed go on working.
+    """
+    mark, found = f"{MARK}={os.getpid()}".encode(), []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # gone, or not ours to read
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                said = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found.append((int(folder.name), said))
+    return found
 
 
 def _kills(name: str, n_runs: int, rows: Any, victims: Callable[[], list[int]]) -> None:

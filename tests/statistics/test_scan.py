@@ -96,11 +96,41 @@ class TestFace:
         with pytest.raises(cs.ConsilienceError, match="a table of 600 rows would need"):
             rows.to_table(memory_limit=100)
 
-    def test_cut_points_are_the_only_way_to_discretize(self, tmp_path):
-        write_rows(cs.read({"x": np.arange(50) / 2}), tmp_path / "x.parquet")
+    @pytest.mark.parametrize("weight", [None, "n"])
+    def test_numbers_are_cut_where_they_are_cut_in_memory(self, tmp_path, weight):
+        rng = np.random.default_rng(1)
+        x = rng.normal(size=400).round(2)
+        frame = {
+            "x": np.where(rng.random(400) < 0.1, np.nan, x),
+            "y": rng.integers(0, 9, 400),
+            "z": x + rng.normal(size=400),
+            "ill": np.where(x > 0.3, "yes", "no"),
+            "n": rng.integers(0, 4, 400),
+        }
+        paths = [tmp_path / f"{k}.parquet" for k in range(3)]
+        for path, rows in zip(paths, np.array_split(np.arange(400), 3), strict=True):
+            part = pyarrow.table({name: column[rows] for name, column in frame.items()})
+            arrow_parquet.write_table(part, path)
+        choices = {
+            "x": cs.data.MDLP("ill"),
+            "y": cs.data.EqualWidth(4),
+            "z": cs.Quantiles(5),
+        }
+        how = {"weight": weight, "discretize": choices}
+        rows, table = cs.scan(paths, **how), cs.read(paths, **how)
+        assert rows.schema == table.schema
+        assert all(rows.variables[name].n_states > 1 for name in choices)
+        (one,), (other,) = (cs.count(r, cs.Family("z", ("x", "y"))) for r in (rows, table))
+        np.testing.assert_array_equal(one.table, other.table)
+
+    def test_cut_points_that_are_known_need_no_pass_and_too_many_values_are_refused(
+        self, tmp_path, monkeypatch
+    ):
+        write_rows(cs.read({"x": [float(v) for v in range(30)]}), tmp_path / "x.parquet")
         rows = cs.scan(tmp_path / "x.parquet", discretize={"x": cs.Cuts([5, 10])})
-        assert cs.count(rows, cs.Family("x"))[0].table.tolist() == [[[10, 10, 30]]]
-        with pytest.raises(InputError, match="'x' cannot be cut by Quantiles"):
+        assert (rows.variables["x"].n_states, rows.n_passes) == (3, 1)
+        monkeypatch.setattr("consilience.statistics.engines.scans.MEMORY_LIMIT", 100)
+        with pytest.raises(cs.ConsilienceError, match=r"values of column 'x' .*cs\.Cuts"):
             cs.scan(tmp_path / "x.parquet", discretize={"x": cs.Quantiles(3)})
 
     def test_a_notebook_shows_variables_without_a_pass(self, files):

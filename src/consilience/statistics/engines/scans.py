@@ -46,6 +46,7 @@ from consilience.statistics.engines.tasks import (
     Runner,
     Sampling,
     Sketching,
+    Tallying,
     Task,
     n_bytes_a_row,
     tables_of,
@@ -118,7 +119,7 @@ class Scan:
             schema, self.origins = schema_of(self._sketch, request)
         else:
             self.origins = origins or dict.fromkeys(schema.variables, "schema")
-        self._fixed = FixedRows.of(_cut(schema, request), request)
+        self._fixed = FixedRows.of(self._cut(schema), request)
 
     @property
     def schema(self) -> Schema:
@@ -290,6 +291,27 @@ class Scan:
             raise InputError("there are no rows to scan.", parameter="data")
         return found.answer
 
+    def _cut(self, schema: Schema) -> Schema:
+        """The schema with the columns cut that are to be, by the values of all rows."""
+        asked = self._request.discretize
+        choices = {name: one for name, one in asked.items() if name in schema.variables}
+        needed = {name: _looked_at(name, one, schema) for name, one in choices.items()}
+        tallies = self._tallies(schema, {k: v for k, v in needed.items() if v})
+        variables = dict(schema.variables)
+        for name in choices:
+            rows = tallies.get(name, RowSample.empty(schema).rows)
+            together = {one: choices[one] for one in (name, *needed[name]) if one in choices}
+            variables[name] = discretize_table(rows, together).variables[name]
+        return Schema(variables, schema.source)
+
+    def _tallies(self, schema: Schema, columns: dict[str, tuple[str, ...]]) -> dict[str, Table]:
+        """The different values of columns, in one pass."""
+        if not columns:
+            return {}
+        task = Tallying(FixedRows.of(schema, self._request), columns, MEMORY_LIMIT)
+        found = self._passed(task, schema_hash(schema), task.merge)
+        return {} if found is None else found.answer
+
     def _passed(self, task: Task[Any], schema: str, merge: Any) -> Returned[Any] | None:
         """What comes of a task for all extents."""
         self.n_passes += 1
@@ -340,8 +362,8 @@ def scan(
     source, weight, columns, drop, states, discrete, continuous, missing, missing_in
         See :func:`read`.
     discretize
-        For a column of numbers how to cut it into states: by ``Cuts`` only, since other choices
-        need all values at once.
+        For a column of numbers how to cut it into states. All choices but ``Cuts`` need a pass for
+        the different values, and are refused where these need more than 1 GiB.
     schema
         The variables. With them, or with ``states`` of all columns and no source, no pass is needed
         to find the states. Its states and sources are all there are.
@@ -379,7 +401,6 @@ def scan(
     """
     _check.whole("scan", at_least=1, sample=sample)
     _check_runner(engine)
-    _check_cuts(discretize)
     form = TextForm(sep, encoding)
     request = ReadRequest.of(
         source=source,
@@ -454,16 +475,12 @@ def _check_runner(engine: Any) -> None:
         )
 
 
-def _check_cuts(choices: Mapping[str, Discretizer] | None) -> None:
-    for name, choice in (choices or {}).items():
-        if not isinstance(choice, Cuts):
-            raise InputError(
-                f"column {name!r} cannot be cut by {choice!r} while it is scanned, which needs all "
-                "values at once. Find cut points on a sample, "
-                f"cs.discretize(rows.scout(), ...).variables[{name!r}].cuts, and give "
-                "cs.Cuts(points).",
-                column=name,
-            )
+def _looked_at(name: str, choice: Discretizer, schema: Schema) -> tuple[str, ...]:
+    """The columns whose values a choice of cut points needs; none if they are known."""
+    if isinstance(choice, Cuts):
+        return ()
+    target = getattr(choice, "target", name)
+    return (name, target) if target != name and target in schema.variables else (name,)
 
 
 def _known(request: ReadRequest, extents: Iterable[Extent]) -> Schema | None:
@@ -474,12 +491,6 @@ def _known(request: ReadRequest, extents: Iterable[Extent]) -> Schema | None:
         getattr(extent, "source", None) is not None for extent in extents
     )
     return None if has_source and request.schema.source is None else request.schema
-
-
-def _cut(schema: Schema, request: ReadRequest) -> Schema:
-    """The schema with the columns cut that are to be."""
-    choices = {name: one for name, one in request.discretize.items() if name in schema.variables}
-    return discretize_table(RowSample.empty(schema).rows, choices).schema if choices else schema
 
 
 def _is_of_source(sketch: Sketch, name: str) -> bool:

@@ -13,12 +13,22 @@ from consilience.data.reading_request import ReadRequest
 from consilience.data.row_sample import RowSample
 from consilience.data.sketch import Sketch, sketch_of
 from consilience.data.table import Table, code_type
+from consilience.data.value_tally import merged, tallied
 from consilience.data.variable import Schema
 from consilience.statistics.engines.ledger import Returned, schema_hash
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.request import Answer, Request
 
-__all__ = ["Asking", "Runner", "Sampling", "Sketching", "Task", "n_bytes_a_row", "tables_of"]
+__all__ = [
+    "Asking",
+    "Runner",
+    "Sampling",
+    "Sketching",
+    "Tallying",
+    "Task",
+    "n_bytes_a_row",
+    "tables_of",
+]
 
 Out = TypeVar("Out", covariant=True)
 
@@ -86,6 +96,32 @@ class Sketching:
         sketches = (sketch_of(part, self.request) for part in parts)
         sketch = reduce(Sketch.merge, sketches, Sketch.empty())
         return Returned(frozenset({extent.id}), int(sketch.n_rows.sum()), "", sketch)
+
+
+@dataclass(frozen=True, slots=True)
+class Tallying:
+    """The different values of columns that are to be cut, each with those it is cut by."""
+
+    rows: FixedRows
+    columns: Mapping[str, tuple[str, ...]]
+    memory_limit: float
+
+    def __call__(self, extent: Extent) -> Returned[dict[str, Table]]:
+        """The tallies of one extent."""
+        found = self.of(RowSample.empty(self.rows.schema).rows)
+        n_rows = 0
+        for table in tables_of(extent, self.rows):
+            found = self.merge(found, self.of(table))
+            n_rows += table.n_rows
+        return Returned(frozenset({extent.id}), n_rows, schema_hash(self.rows.schema), found)
+
+    def of(self, table: Table) -> dict[str, Table]:
+        """The tallies of a table."""
+        return {name: tallied(table, names) for name, names in self.columns.items()}
+
+    def merge(self, left: dict[str, Table], right: dict[str, Table]) -> dict[str, Table]:
+        """The tallies of both."""
+        return {name: merged(left[name], right[name], self.memory_limit) for name in left}
 
 
 @dataclass(frozen=True, slots=True)
