@@ -30,7 +30,7 @@ from consilience.errors import DataError, InputError
 from consilience.files.native import write
 from consilience.network.network import Network
 from consilience.sites.masks import sum_of
-from consilience.sites.tallies import SCALE, Shape, Tally
+from consilience.sites.prediction_tally import SCALE, Shape, Tally
 
 if TYPE_CHECKING:
     from consilience.sites.federated import Federation

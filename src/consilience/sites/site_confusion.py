@@ -22,7 +22,7 @@ from consilience.files.native import parse
 from consilience.files.objects import Content
 from consilience.network.network import Network
 from consilience.sites.message import Request
-from consilience.sites.tallies import Shape, Tally
+from consilience.sites.prediction_tally import Shape, Tally
 
 if TYPE_CHECKING:
     from consilience.sites.site_answers import Answered, Given
