@@ -16,6 +16,8 @@ from torture.cases import Case, prepare, random_table
 from torture.harness import Topic
 
 TOLERANCE = 1e-10
+STEP = 2.0**-36
+"""Expected counts are whole numbers of this, in each row before it is weighted and added."""
 RARE = 1e-9
 """Two-sided probability of a frequency that is called wrong."""
 
@@ -288,7 +290,8 @@ def expected_counts(case: Case) -> int:
             counts[name] += weight * margin(case.net, table, [*local.parents, name]) / table.sum()
     found = cs.expected_counts(case.net, case.table)
     for name, expected in counts.items():
-        near(found[name], expected, 1e-9)  # sums in fixed point of 2^-36
+        # A family of a hidden set adds up some of its rounded cells.
+        near(found[name], expected, 1e-10 + 10 * STEP * case.table.total_weight)
     return case.table.n_rows
 
 

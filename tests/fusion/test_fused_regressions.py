@@ -53,7 +53,7 @@ def test_fusing_with_matrices_is_the_pooled_regression_for_any_slices(sizes, see
 def test_fusing_with_matrices_is_the_merged_fit_in_every_joint_state():
     table = gaussian_rows(300, np.random.default_rng(7))
     found = fused(table, [3, 2, 95, 50, 150], cs.fusion.PrecisionMatrices())
-    pooled = cs.fit(DAG, table)["z"]
+    pooled = cs.fit(DAG, table, cs.MLE())["z"]
     np.testing.assert_allclose(found.parameters, pooled.parameters, rtol=1e-10)
 
 

@@ -65,7 +65,7 @@ def test_dots_are_the_parameters_and_lines_the_intervals():
 
 
 def test_without_a_posterior_there_are_dots_only():
-    net = network("[clinic][sex][age][bp|clinic:age]", estimator=cs.MLE())
+    net = network("[clinic][sex][age][bp|clinic:age]", estimator=cs.MLE(unbiased=False))
     assert all(not ax.collections for ax in panels(plot_sources(net, "bp")))
 
 

@@ -73,8 +73,8 @@ class Tally:
         group: Integers,
         truth: Integers,
         beliefs: Floats,
-        weights: Integers,
         *,
+        weights: Integers,
         positive: int | None = None,
     ) -> Tally:
         """The tally of some rows.

@@ -89,7 +89,7 @@ def confusion_answer(request: Request, request_hash: str, given: Given) -> Answe
         _group_codes(table, [variables[name] for name in asked.by]),
         aligned_codes(table, variables[asked.target]).astype(np.int64),
         _beliefs(asked, table, given),
-        weights.astype(np.int64),
+        weights=weights.astype(np.int64),
         positive=asked.positive,
     )
     if ((tally.n_rows > 0) & (tally.n_rows < given.policy.least_cell)).any():

@@ -116,7 +116,7 @@ class Joints:
             return None
         if self._neighbors is None:
             self._neighbors = Neighbors(self._n_rows, bitmaps.n_states, most_cells=self._most_cells)
-        return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more, self)
+        return self._neighbors.of(places[:n_base], n_parents, places[n_base:], n_more, counter=self)
 
     def flat(self, groups: Sequence[Group]) -> Integers:
         """Joint counts of all groups, one table after the other in their order."""

@@ -92,7 +92,7 @@ class Neighbors:
         self._n_rows = np.array([n_rows], np.int32)
 
     def of(
-        self, base: Integers, n_parents: int, others: Integers, n_more: int, counter: Counter
+        self, base: Integers, n_parents: int, others: Integers, n_more: int, *, counter: Counter
     ) -> tuple[Integers, Integers]:
         """Counts of a family, without each parent, and with each of the others, and their shapes.
 
