@@ -9,10 +9,12 @@ looks like beside the chain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from consilience._typing import Floats, Integers
+from consilience.dynamic.evidence_in_time import SequenceEvidence
 from consilience.dynamic.frontier import Frontier, Messages
 from consilience.kernels.interface import LANES, expect_chain, expect_chains
 
@@ -20,6 +22,18 @@ __all__ = ["ChainPart"]
 
 LANES_FROM = 2 * LANES
 """Number of sequences from which on they are done side by side."""
+
+BLOCK = 64 * LANES
+"""Number of sequences that have room for the longest of them each."""
+
+
+class _Lanes(NamedTuple):
+    """Sequences side by side: their symbols (groups, steps, lanes), lengths and weights."""
+
+    sequences: Integers
+    symbols: Integers
+    lengths: Integers
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +47,8 @@ class ChainPart:
         source): equal for all sequences of a group.
     sequences
         The sequences of each group.
+    lanes
+        The sequences of each group side by side; none where there are few.
     symbols
         The symbol of each row.
     bases, known
@@ -48,6 +64,7 @@ class ChainPart:
     moves: Integers
     move_strides: tuple[int, int]
     sequences: tuple[Integers, ...]
+    lanes: tuple[tuple[_Lanes, ...], ...]
     symbols: Integers
     bases: Integers
     known: Integers
@@ -96,12 +113,14 @@ class ChainPart:
         likelihoods = base[:, 1 : middle - begin]
         keys = np.concatenate([likelihoods, frontier.codes[:, :1]], axis=1)
         found, symbols = _distinct(keys)
+        sequences = tuple(np.flatnonzero(place == g) for g in range(len(groups)))
         return cls(
             frontier,
             groups[:, 0],
             np.where(groups[:, 1] >= 0, groups[:, 1], groups[:, 1].max(initial=0)),
             (int(f[1, 0] - f[0, 0]), int(f[0, 1] - f[0, 0])),
-            tuple(np.flatnonzero(place == g) for g in range(len(groups))),
+            sequences,
+            tuple(_side_by_side(s, evidence, symbols, len(found)) for s in sequences),
             symbols,
             np.ascontiguousarray(found[:, :-1]),
             np.ascontiguousarray(found[:, -1]),
@@ -126,6 +145,7 @@ class ChainPart:
             first_sum, pairs = np.zeros(k), np.zeros((k, k))
             self._run(
                 sequences,
+                self.lanes[g],
                 start,
                 moves,
                 likelihoods,
@@ -156,6 +176,7 @@ class ChainPart:
     def _run(
         self,
         sequences: Integers,
+        lanes: tuple[_Lanes, ...],
         start: Floats,
         moves: Floats,
         likelihoods: Floats,
@@ -167,7 +188,7 @@ class ChainPart:
     ) -> None:
         evidence = self.frontier.evidence
         with np.errstate(divide="ignore"):
-            if len(sequences) < LANES_FROM:
+            if not lanes:
                 for s in sequences:
                     symbols = self.symbols[evidence.first[s] : evidence.first[s + 1]]
                     log[s] = expect_chain(
@@ -182,44 +203,47 @@ class ChainPart:
                         *self.room,
                     )
                 return
-            for group in self._lanes(sequences):
-                chosen, symbols, lengths = group
-                weights = np.zeros((len(symbols), LANES))
-                weights.ravel()[: len(chosen)] = evidence.weights[chosen]
-                found = np.zeros((len(symbols), LANES))
+            for block in lanes:
+                found = np.zeros(block.weights.shape)
                 expect_chains(
                     start,
                     moves,
                     likelihoods,
-                    symbols,
-                    lengths,
-                    weights,
+                    block.symbols,
+                    block.lengths,
+                    block.weights,
                     first_sum,
                     pairs,
                     sums,
                     found,
                 )
-                log[chosen] = found.ravel()[: len(chosen)]
+                log[block.sequences] = found.ravel()[: len(block.sequences)]
 
-    def _lanes(self, sequences: Integers) -> list[tuple[Integers, Integers, Integers]]:
-        """Sequences by falling length in groups of lanes, groups of like length together."""
-        first = self.frontier.evidence.first
-        lengths = np.diff(first)[sequences]
-        order = np.argsort(-lengths, kind="stable")
-        found = []
-        block = LANES * 64
-        for at in range(0, len(order), block):
-            chosen = sequences[order[at : at + block]]
-            mine = np.diff(first)[chosen]
-            n_groups = -(-len(chosen) // LANES)
-            symbols = np.full((n_groups * LANES, int(mine[0])), len(self.known), np.int64)
-            for lane, s in enumerate(chosen):
-                symbols[lane, : mine[lane]] = self.symbols[first[s] : first[s + 1]]
-            padded = np.zeros(n_groups * LANES, np.int64)
-            padded[: len(chosen)] = mine
-            wide = symbols.reshape(n_groups, LANES, -1).transpose(0, 2, 1)
-            found.append((chosen, np.ascontiguousarray(wide), padded.reshape(n_groups, LANES)))
-        return found
+
+def _side_by_side(
+    sequences: Integers, evidence: SequenceEvidence, symbols: Integers, nothing: int
+) -> tuple[_Lanes, ...]:
+    """Sequences by falling length in groups of lanes, groups of like length together.
+
+    What follows the end of a sequence is the symbol ``nothing``.
+    """
+    if len(sequences) < LANES_FROM:
+        return ()
+    first, every = evidence.first, np.diff(evidence.first)
+    order = sequences[np.argsort(-every[sequences], kind="stable")]
+    found = []
+    for at in range(0, len(order), BLOCK):
+        chosen = order[at : at + BLOCK]
+        n_groups = -(-len(chosen) // LANES)
+        lengths, weights = np.zeros(n_groups * LANES, np.int64), np.zeros(n_groups * LANES)
+        lengths[: len(chosen)], weights[: len(chosen)] = every[chosen], evidence.weights[chosen]
+        mine = np.full((n_groups * LANES, int(lengths[0])), nothing, np.int64)
+        for lane, s in enumerate(chosen):
+            mine[lane, : lengths[lane]] = symbols[first[s] : first[s + 1]]
+        wide = np.ascontiguousarray(mine.reshape(n_groups, LANES, -1).transpose(0, 2, 1))
+        shape = n_groups, LANES
+        found.append(_Lanes(chosen, wide, lengths.reshape(shape), weights.reshape(shape)))
+    return tuple(found)
 
 
 def _room(first: Integers, n_states: int) -> tuple[Floats, Floats]:
