@@ -45,7 +45,8 @@ STYLE = (
     "@media print{:root{--page:#ffffff;--ink:#000000;--soft:#333333;--box:#f1f5f9}nav{display:none}"
     "body{margin:0;max-width:none;font-size:10pt}section{break-before:page}"
     "figure,tr{break-inside:avoid}.scroll{overflow:visible}h2{border:0;margin-top:0}"
-    "table{font-size:8pt}th,td{padding:.1em .5em;overflow-wrap:anywhere}}"
+    "table{font-size:8pt}th,td{padding:.1em .4em;overflow-wrap:anywhere}"
+    "th{min-width:4.5em}.number{white-space:nowrap}td:first-child{overflow-wrap:break-word}}"
     "figure{margin:.8em 0}" + CHART_STYLE
 )
 
@@ -117,7 +118,7 @@ def with_intervals(found: Grid) -> Grid:
 
 def _with_ends(value: Any, low: Any, high: Any) -> str:
     told = _shown(value)
-    return told if low is None else f"{told} ({_shown(low)} to {_shown(high)})"
+    return told if low is None else f"{told} ({_shown(low)}\u00a0to\u00a0{_shown(high)})"
 
 
 def _is_number(cell: Any) -> bool:
