@@ -294,6 +294,40 @@ def test_themes_and_paper(pages, url):
     assert not page.is_visible("[data-test=undo]")
 
 
+BELOW = """() => {
+    const end = (element) => element.getBoundingClientRect().bottom;
+    const ends = [...document.querySelectorAll("[data-test=node]")].map(end);
+    return Math.max(...ends) - end(document.getElementById("canvas"));
+}"""
+
+
+def test_a_sheet_smaller_than_the_screen_shows_all_that_the_screen_does(pages, url):
+    page = pages.open(url)
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 500, "height": 220})
+    page.wait_for_timeout(100)
+    assert page.evaluate(BELOW) <= 0
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.get_attribute("#canvas", "viewBox") is None
+
+
+LEFT_OF = """() => {
+    const start = (element) => element.getBoundingClientRect().left;
+    const starts = [...document.querySelectorAll("#canvas .arc .line")].map(start);
+    return Math.min(...starts) - start(document.getElementById("canvas"));
+}"""
+
+
+def test_a_neighborhood_in_the_file_has_room_for_its_arcs(pages, tmp_path):
+    path = tmp_path / "alarm.html"
+    path.write_text(cs.explore(public("alarm.bif"), port=None).page(), encoding="utf-8")
+    page = pages.open(path.as_uri() + "#node=HR")
+    page.click("[data-test=focus]")
+    page.wait_for_timeout(200)
+    assert page.evaluate(LEFT_OF) >= 0
+
+
 CLICK_ON = """([node, state]) => [...document.querySelectorAll("[data-test=state]")]
     .find((e) => e.dataset.node === node && e.dataset.state === state)
     .dispatchEvent(new MouseEvent("click", {bubbles: true}))"""

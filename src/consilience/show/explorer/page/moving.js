@@ -33,8 +33,16 @@ export function createCamera(svg, world, moved) {
     return [-x / scale, -y / scale, (svg.clientWidth - x) / scale, (svg.clientHeight - y) / scale];
   };
   listenTo(svg, camera);
-  new ResizeObserver(() => camera.fitted && camera.fit(camera.fitted)).observe(svg); // as long as nobody moved it
+  const isOnPaper = () => svg.hasAttribute("viewBox");
+  new ResizeObserver(() => camera.fitted && !isOnPaper() && camera.fit(camera.fitted)).observe(svg); // as long as nobody moved it
+  showOnPaper(svg);
   return camera;
+}
+
+// On paper there stands what the screen shows, as large as the sheet allows.
+function showOnPaper(svg) {
+  addEventListener("beforeprint", () => svg.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${svg.clientHeight}`));
+  addEventListener("afterprint", () => svg.removeAttribute("viewBox"));
 }
 
 function listenTo(svg, camera) {

@@ -55,17 +55,14 @@ async function neighborhood(app, focus, whole) {
 // The part of a layout with these nodes, moved to the corner.
 function cutOut({ boxes, routes }, near) {
   const kept = Object.entries(boxes).filter(([name]) => near.has(name));
-  const left = Math.min(...kept.map(([, [x]]) => x));
-  const top = Math.min(...kept.map(([, [, y]]) => y));
+  const arcs = routes.filter(([tail, head]) => near.has(tail) && near.has(head));
+  const corners = kept.flatMap(([, [x, y, w, h]]) => [[x, y], [x + w, y + h]]).concat(arcs.flatMap(([, , points]) => points));
+  const [xs, ys] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
+  const [left, top] = [Math.min(...xs), Math.min(...ys)];
   return {
     boxes: Object.fromEntries(kept.map(([name, [x, y, w, h]]) => [name, [x - left, y - top, w, h]])),
-    routes: routes
-      .filter(([tail, head]) => near.has(tail) && near.has(head))
-      .map(([tail, head, points, ...kind]) => [tail, head, points.map(([x, y]) => [x - left, y - top]), ...kind]),
-    size: [
-      Math.max(...kept.map(([, [x, , w]]) => x + w)) - left,
-      Math.max(...kept.map(([, [, y, , h]]) => y + h)) - top,
-    ],
+    routes: arcs.map(([tail, head, points, ...kind]) => [tail, head, points.map(([x, y]) => [x - left, y - top]), ...kind]),
+    size: [Math.max(...xs) - left, Math.max(...ys) - top],
   };
 }
 
