@@ -15,7 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from consilience._typing import Floats
-from consilience.show.picture import COLORS, shortened
+from consilience.show.picture import shortened
+from consilience.show.svg_axes import BAR
 
 __all__ = [
     "N_LINES",
@@ -39,7 +40,7 @@ N_POINTS = 300  # of a line
 TEXT_LENGTH = 160
 LINE = "rgba(128,128,128,.35)"
 GROUND = "rgba(128,128,128,.22)"
-FILL = COLORS["bar"]
+FILL = BAR
 CELL = "padding:2px 9px;border:0;background:none;color:inherit;"
 
 

@@ -42,11 +42,12 @@ __all__ = [
 SIZE = 11.5
 STEP = 21.0
 WIDTH = 300.0
+MOST_WIDTH = 460.0  # of a picture among charts, so that their letters stay legible
 N_TICKS = 5
 LABEL = 30
 TOP = 8.0
 GREY = "#808080"
-BAR = "#2f6fe4"
+BAR = "#3a78e8"
 WARM = "#b45309"
 
 CHART_STYLE = (
@@ -159,10 +160,16 @@ def hatching(
 
 
 def nested(svg: str, label: str) -> Chart:
-    """A whole picture as a chart."""
-    sizes = re.search(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', svg)
+    """A whole picture as a chart, made smaller if it is wider than other charts."""
+    sizes = re.search(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)" width="[0-9.]+" height="[0-9.]+"', svg)
     assert sizes is not None, "a picture of the library has its size in its first line"
-    return Chart(svg, float(sizes[1]), float(sizes[2]), label)
+    width, height = float(sizes[1]), float(sizes[2])
+    scale = min(1.0, MOST_WIDTH / width)
+    seen = (
+        f'viewBox="0 0 {sizes[1]} {sizes[2]}" width="{number(scale * width)}" '
+        f'height="{number(scale * height)}"'
+    )
+    return Chart(svg.replace(sizes[0], seen, 1), scale * width, scale * height, label)
 
 
 def names_width(names: Sequence[str]) -> float:

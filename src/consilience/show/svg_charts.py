@@ -167,8 +167,7 @@ def _whisker(one: Interval, low: float, high: float, y: float) -> str:
     value = "" if one.value is None else f"{one.name}: {one.value:.4g}; "
     line = (
         f'<line x1="{number(low)}" x2="{number(high)}" y1="{number(y)}" y2="{number(y)}" '
-        f'class="line" stroke="{BAR}" stroke-width="4" stroke-opacity=".55" '
-        'stroke-linecap="round"/>'
+        f'class="line" stroke="{BAR}" stroke-width="2.5" stroke-linecap="round"/>'
     )
     return tipped(line, f"{value}{tip}")
 

@@ -83,10 +83,10 @@ def _box(cell: Cell | None, x: float, y: float, width: float) -> str:
     if cell is None:
         look = f'rx="2" fill="none" stroke="{GREY}" stroke-dasharray="2 3" stroke-opacity=".8"'
         return tipped(rect(*inner, look=look), "no rows")
-    kind, color = ("warm", WARM) if cell.value > 0 else ("bar", BAR)
+    color = WARM if cell.value > 0 else BAR
     strength = STRONGEST * min(abs(cell.value), 1.0)
     ground = rect(*inner, look=f'rx="2" fill="{GREY}" fill-opacity=".12"')
-    shade = rect(*inner, look=f'rx="2" class="{kind}" fill="{color}" fill-opacity="{strength:.3f}"')
+    shade = rect(*inner, look=f'rx="2" fill="{color}" fill-opacity="{strength:.3f}"')
     lines = hatching(*inner, gap=7.0, opacity=0.3) if cell.hatched else ""
     text = words(cell.text, x + width / 2, y + HEIGHT / 2, anchor="middle")
     return tipped(ground + shade + lines + text, cell.tip or cell.text)

@@ -83,7 +83,7 @@ def reliability_chart(curves: Mapping[str, CalibrationCurve], *, label: str) -> 
 
     The first curve has Wilson's 95 % intervals and its counts; on the diagonal the two agree.
     """
-    left, top = 44.0, 6.0
+    left, top = 52.0, 6.0
 
     def place(predicted: float, observed: float) -> tuple[float, float]:
         return left + SIDE * predicted, top + SIDE * (1 - observed)

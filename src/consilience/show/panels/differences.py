@@ -84,7 +84,7 @@ def heat_map(question: Question, node: str) -> Chart | None:
     cells = [[_scaled(cell, most) for cell in line] for line in cells]
     given = ", ".join(v.name for v in others)
     label = f"{node} by {net.source}" + (f" and {given}" if given else "")
-    label += f"; the darkest is {most:.2f} away; hatched: may be none" if most else ""
+    label += f"; strongest: {most:.2f} away; hatched: may be none" if most else ""
     return heat_chart(sources, [c or "all" for c in columns], cells, label=label)
 
 

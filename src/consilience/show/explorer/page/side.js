@@ -72,15 +72,13 @@ function savingButtons(name, answer) {
 }
 
 function tableOf({ columns, rows }, openRow) {
-  const isNumeric = (k) => rows.every((row) => typeof (row[k] ?? 0) === "number");
-  const kind = (k) => (isNumeric(k) ? "numeric" : "");
-  const head = htmlElement("tr", {}, columns.map((text, k) => htmlElement("th", { scope: "col", dir: "auto", class: kind(k), text })));
+  const kinds = columns.map((_, k) => (rows.every((row) => typeof (row[k] ?? 0) === "number") ? "numeric" : ""));
+  const head = htmlElement("tr", {}, columns.map((text, k) => htmlElement("th", { scope: "col", dir: "auto", class: kinds[k], text })));
   const lines = rows.map((row) => {
-    const cells = row.map((value) => {
-      const isNumber = typeof value === "number";
+    const cells = row.map((value, k) => {
       const row = openRow && /^row (\d+)(?: \(.*\))?$/s.exec(value);
       if (row) return htmlElement("td", {}, [rowButton(row, openRow)]);
-      return htmlElement("td", { class: isNumber ? "numeric" : "", dir: "auto", text: cellText(value) });
+      return htmlElement("td", { class: kinds[k], dir: "auto", text: cellText(value) });
     });
     return htmlElement("tr", {}, cells);
   });
