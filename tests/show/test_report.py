@@ -128,10 +128,8 @@ def test_cells_are_cut_and_rows_left_out_are_counted():
 def test_the_ends_of_an_interval_stand_in_the_cell_of_its_number():
     columns = ["x", "0", "0: low", "0: high", "rows"]
     found = with_intervals({"columns": columns, "rows": [["a", 0.5, 0.25, 0.75, 3.0]]})
-    assert found == {
-        "columns": ["x", "0", "rows"],
-        "rows": [["a", "0.5 (0.25\u00a0to\u00a00.75)", 3.0]],
-    }
+    assert found == {"columns": ["x", "0", "rows"], "rows": [["a", "0.5 (0.25 to 0.75)", 3.0]]}
+    assert "<td>0.5 (0.25\u00a0to\u00a00.75)</td>" in shown_table(found)
     found = with_intervals({"columns": columns, "rows": [["a", 0.5, None, None, 3.0]]})
     assert found["rows"] == [["a", "0.5", 3.0]]
 

@@ -20,6 +20,7 @@ __all__ = ["document", "figure", "section", "sentences", "table", "with_interval
 
 N_ROWS = 60
 CELL_LENGTH = 80
+UNBROKEN_TO = "\u00a0to\u00a0"  # so that both ends of a range stand on one line
 ROUNDING = 1e-12  # what is smaller is 0
 
 STYLE = (
@@ -118,7 +119,7 @@ def with_intervals(found: Grid) -> Grid:
 
 def _with_ends(value: Any, low: Any, high: Any) -> str:
     told = _shown(value)
-    return told if low is None else f"{told} ({_shown(low)}\u00a0to\u00a0{_shown(high)})"
+    return told if low is None else f"{told} ({_shown(low)} to {_shown(high)})"
 
 
 def _is_number(cell: Any) -> bool:
@@ -128,7 +129,8 @@ def _is_number(cell: Any) -> bool:
 def _cell(cell: Any, is_number: bool, tag: str) -> str:
     kind = ' class="number"' if is_number else ""
     scope = ' scope="col"' if tag == "th" else ""
-    return f"<{tag}{scope}{kind}>{_text(_shown(cell), CELL_LENGTH)}</{tag}>"
+    text = _text(_shown(cell), CELL_LENGTH).replace(" to ", UNBROKEN_TO)
+    return f"<{tag}{scope}{kind}>{text}</{tag}>"
 
 
 def _shown(cell: Any) -> str:
