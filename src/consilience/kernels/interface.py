@@ -52,7 +52,7 @@ VERSION = (
     "0.1.0"  # numba's cache does not see edits elsewhere; a release must not meet an old cache
 )
 
-LANES = 8
+LANES = 32
 SMALL = 1e-250
 TINY = 1e-30
 
@@ -319,44 +319,36 @@ def expect_chain(
     n, k = len(symbols), len(start)
     turned = np.ascontiguousarray(moves.T)
     total = 0.0
-    here = np.empty(k)
+    here, back = np.empty(k), np.ones(k)
     for t in range(n):
-        x = symbols[t]
-        for j in range(k):
-            here[j] = start[j] if t == 0 else 0.0
-        if t > 0:
-            for i in range(k):
-                a = messages[t - 1, i]
-                for j in range(k):
-                    here[j] += a * moves[i, j]
+        x = np.uint64(symbols[t])
         c = 0.0
         for j in range(k):
-            here[j] *= likelihoods[x, j]
-            c += here[j]
+            carried = start[j] if t == 0 else 0.0
+            for i in range(k if t > 0 else 0):
+                carried += messages[t - 1, i] * turned[j, i]
+            messages[t, j] = carried * likelihoods[x, j]
+            c += messages[t, j]
         if c <= 0.0:
             return -np.inf
         scales[t] = 1.0
         if c < TINY or t == n - 1:  # the last step makes posteriors sum to one
             total += np.log(c)
             scales[t] = 1.0 / c
-        for j in range(k):
-            messages[t, j] = here[j] * scales[t]
-    back = np.ones(k)
+            for j in range(k):
+                messages[t, j] *= scales[t]
     for t in range(n - 1, 0, -1):
-        x = symbols[t]
+        x = np.uint64(symbols[t])
         scale = scales[t]
         for j in range(k):
             sums[x, j] += weight * messages[t, j] * back[j]
             here[j] = likelihoods[x, j] * back[j] * scale
-            back[j] = 0.0
-        for j in range(k):
-            b = here[j]
-            for i in range(k):
-                back[i] += turned[j, i] * b
         for i in range(k):
-            a = weight * messages[t - 1, i]
+            a, carried = weight * messages[t - 1, i], 0.0
             for j in range(k):
+                carried += moves[i, j] * here[j]
                 pairs[i, j] += a * here[j]
+            back[i] = carried
     for j in range(k):
         posterior = weight * messages[0, j] * back[j]
         sums[symbols[0], j] += posterior
@@ -383,69 +375,71 @@ def expect_chains(
     then nothing changes but what has no weight.
     """
     k = len(start)
-    longest = symbols.shape[1]
-    messages = np.empty((longest, k, LANES))
-    scales = np.empty((longest, LANES))
-    many = np.zeros((k, k, LANES))
-    back, move = np.empty((k, LANES)), np.empty((k, LANES))
-    c, b, product, total = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    active = np.empty(LANES)
+    longest, lanes = symbols.shape[1], symbols.shape[2]  # loops of open length become vectors
+    messages, likely = np.empty((longest, k, lanes)), np.empty((longest, k, lanes))
+    scales = np.empty((longest, lanes))
+    many = np.zeros((k, k, lanes))
+    back, move = np.empty((k, lanes)), np.empty((k, lanes))
+    c, b, product, total = np.empty(lanes), np.empty(lanes), np.empty(lanes), np.empty(lanes)
+    active = np.empty(lanes)
     for g in range(len(symbols)):
         n = lengths[g, 0]
-        for lane in range(LANES):
+        for lane in range(lanes):
             product[lane], total[lane] = 1.0, 0.0
         for t in range(n):
-            for lane in range(LANES):
+            for lane in range(lanes):
                 c[lane] = 0.0
             for j in range(k):
-                for lane in range(LANES):
+                for lane in range(lanes):
                     b[lane] = 0.0
                 if t == 0:
-                    for lane in range(LANES):
+                    for lane in range(lanes):
                         b[lane] = start[j]
                 else:
                     for i in range(k):
                         a = moves[i, j]
-                        for lane in range(LANES):
+                        for lane in range(lanes):
                             b[lane] += messages[t - 1, i, lane] * a
-                for lane in range(LANES):
-                    b[lane] *= likelihoods[symbols[g, t, lane], j]
-                for lane in range(LANES):
+                for lane in range(lanes):
+                    likely[t, j, lane] = likelihoods[np.uint64(symbols[g, t, lane]), j]
+                for lane in range(lanes):
+                    b[lane] *= likely[t, j, lane]
                     messages[t, j, lane] = b[lane]
                     c[lane] += b[lane]
-            for lane in range(LANES):
+            for lane in range(lanes):
                 if c[lane] <= 0.0:  # impossible; later rows must not divide by zero
                     c[lane], total[lane] = 1.0, -np.inf
                 product[lane] *= c[lane]
                 if product[lane] < SMALL or product[lane] > 1.0 / SMALL:
                     total[lane] += np.log(product[lane])
                     product[lane] = 1.0
-            for lane in range(LANES):
+            for lane in range(lanes):
                 scales[t, lane] = 1.0 / c[lane]
             for j in range(k):
-                for lane in range(LANES):
+                for lane in range(lanes):
                     messages[t, j, lane] *= scales[t, lane]
         back[:] = 1.0
         for t in range(n - 1, 0, -1):
-            for lane in range(LANES):
+            for lane in range(lanes):
                 active[lane] = weights[g, lane] if t < lengths[g, lane] else 0.0
             for j in range(k):
-                for lane in range(LANES):
-                    x = symbols[g, t, lane]
-                    sums[x, j] += active[lane] * messages[t, j, lane] * back[j, lane]
-                    move[j, lane] = likelihoods[x, j] * back[j, lane] * scales[t, lane]
+                for lane in range(lanes):
+                    b[lane] = active[lane] * messages[t, j, lane] * back[j, lane]
+                    move[j, lane] = likely[t, j, lane] * back[j, lane] * scales[t, lane]
+                for lane in range(lanes):
+                    sums[np.uint64(symbols[g, t, lane]), j] += b[lane]
             for i in range(k):
-                for lane in range(LANES):
+                for lane in range(lanes):
                     b[lane] = 0.0
                     c[lane] = active[lane] * messages[t - 1, i, lane]
                 for j in range(k):
                     a = moves[i, j]
-                    for lane in range(LANES):
+                    for lane in range(lanes):
                         b[lane] += a * move[j, lane]
                         many[i, j, lane] += c[lane] * move[j, lane]
-                for lane in range(LANES):
+                for lane in range(lanes):
                     back[i, lane] = b[lane]
-        for lane in range(LANES):
+        for lane in range(lanes):
             for j in range(k):
                 posterior = weights[g, lane] * messages[0, j, lane] * back[j, lane]
                 sums[symbols[g, 0, lane], j] += posterior
@@ -453,5 +447,5 @@ def expect_chains(
             log_likelihoods[g, lane] = total[lane] + np.log(product[lane])
     for i in range(k):
         for j in range(k):
-            for lane in range(LANES):
+            for lane in range(lanes):
                 pairs[i, j] += many[i, j, lane]
