@@ -227,7 +227,9 @@ class Timeline:
     ) -> tuple[Floats, Floats, dict[str, Sums]]:
         """Log-likelihood of each sequence, expected counts of the tables and sums, weighted."""
         numbers, log_scale = self.numbers(families, theta)
-        log = self.evidence.by_sequence(log_scale + self._log_known(families, numbers))
+        log = np.zeros(len(self.evidence.first) - 1)
+        if self._known or self._factors:
+            log = self.evidence.by_sequence(log_scale + self._log_known(families, numbers))
         counts = np.zeros(self._n_numbers)
         if self.chain is not None:
             found = self.chain.infer(numbers)

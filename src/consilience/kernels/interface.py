@@ -381,7 +381,7 @@ def expect_chains(
     many = np.zeros((k, k, lanes))
     back, move = np.empty((k, lanes)), np.empty((k, lanes))
     c, b, product, total = np.empty(lanes), np.empty(lanes), np.empty(lanes), np.empty(lanes)
-    active = np.empty(lanes)
+    active, posterior = np.empty(lanes), np.empty((k, lanes))
     for g in range(len(symbols)):
         n = lengths[g, 0]
         for lane in range(lanes):
@@ -414,7 +414,7 @@ def expect_chains(
                     total[lane] += np.log(product[lane])
                     product[lane] = 1.0
             for lane in range(lanes):
-                scales[t, lane] = 1.0 / c[lane]
+                scales[t, lane] = np.divide(1.0, c[lane])  # not zero: without the test for it
             for j in range(k):
                 for lane in range(lanes):
                     messages[t, j, lane] *= scales[t, lane]
@@ -424,10 +424,12 @@ def expect_chains(
                 active[lane] = weights[g, lane] if t < lengths[g, lane] else 0.0
             for j in range(k):
                 for lane in range(lanes):
-                    b[lane] = active[lane] * messages[t, j, lane] * back[j, lane]
+                    posterior[j, lane] = active[lane] * messages[t, j, lane] * back[j, lane]
                     move[j, lane] = likely[t, j, lane] * back[j, lane] * scales[t, lane]
-                for lane in range(lanes):
-                    sums[np.uint64(symbols[g, t, lane]), j] += b[lane]
+            for lane in range(lanes):
+                x = np.uint64(symbols[g, t, lane])
+                for j in range(k):
+                    sums[x, j] += posterior[j, lane]
             for i in range(k):
                 for lane in range(lanes):
                     b[lane] = 0.0
@@ -441,9 +443,9 @@ def expect_chains(
                     back[i, lane] = b[lane]
         for lane in range(lanes):
             for j in range(k):
-                posterior = weights[g, lane] * messages[0, j, lane] * back[j, lane]
-                sums[symbols[g, 0, lane], j] += posterior
-                first_sum[j] += posterior
+                first = weights[g, lane] * messages[0, j, lane] * back[j, lane]
+                sums[symbols[g, 0, lane], j] += first
+                first_sum[j] += first
             log_likelihoods[g, lane] = total[lane] + np.log(product[lane])
     for i in range(k):
         for j in range(k):
