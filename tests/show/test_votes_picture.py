@@ -107,3 +107,11 @@ def test_many_sources_are_laid_out_in_rows():
     many = cs.fuse({f"s{k}": DAGS["rome"] for k in range(30)})
     assert len(titles(cs.plot(many, max_panels=30))) == 30
     assert len(titles(cs.plot(many, "thresholds"))) == 10
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_titles_have_the_colour_that_letters_have_in_the_style(style):
+    with plt.style.context(style):
+        shown = [cs.plot(FUSED, "votes"), *cs.plot(FUSED).flat]
+        wanted = mpl.rcParams["text.color"]
+    assert {ax._left_title.get_color() for ax in shown} == {wanted}

@@ -14,6 +14,7 @@ from consilience.incomplete.assessment import GapAssessment
 from consilience.incomplete.imputation import Imputation
 from consilience.incomplete.rubin import PooledAnswer
 from consilience.network.record import Record
+from consilience.show.patches import letters_color
 from consilience.show.picture import COLORS, STATE_COLORS, shortened
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def plot_assessment(found: GapAssessment, ax: Axes | None = None) -> Axes:
     labels = [f"{shortened(t.variable, 18)} by {shortened(t.against, 22)}" for t in tests]
     colors = [STATE_COLORS[1] if t.adjusted <= found.level else COLORS["border"] for t in tests]
     ax = _bars(ax, labels, [("", -np.log10(p), colors)])
-    ax.axvline(-np.log10(found.level), color=COLORS["ink"], linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(
+        -np.log10(found.level), color=letters_color(ax), linewidth=0.9, linestyle=(0, (4, 3))
+    )
     ax.set_xlabel("-log10 of the adjusted p-value", fontsize=9)
     _title(ax, "gaps that depend on what is recorded", len(found.tests))
     return ax
@@ -164,4 +167,4 @@ def _prepared(ax: Axes | None, labels: Sequence[str]) -> Axes:
 
 def _title(ax: Axes, words: str, n: int) -> None:
     note = f"; {MOST} of {n:,}" if n > MOST else ""
-    ax.set_title(f"{words}{note}", fontsize=9, loc="left", color=COLORS["ink"])
+    ax.set_title(f"{words}{note}", fontsize=9, loc="left")

@@ -17,6 +17,7 @@ from consilience.answers.sensitivities import Sensitivity
 from consilience.answers.source_differences import DIFFER, Differences
 from consilience.errors import InputError
 from consilience.show.dots import draw_dots
+from consilience.show.patches import letters_color
 from consilience.show.picture import COLORS, STATE_COLORS, shortened
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def plot_tornado(found: Sensitivity, n_bars: int = 15, ax: Axes | None = None) -
         (UP, "parameter more", np.array([high for _, high in lines.values()])),
     ):
         ax.barh(y, ends - now, left=now, color=color, height=0.7, label=name)
-    ax.axvline(now, color=COLORS["ink"], linewidth=0.9)
+    ax.axvline(now, color=letters_color(ax), linewidth=0.9)
     ax.legend(fontsize=8, frameon=False, loc="lower right")
     ax.set_xlabel(f"the answer if a parameter changes by {found.change:g}", fontsize=9)
     _title(ax, found.title.split(",")[0], len(found.effects), len(lines))
@@ -105,7 +106,7 @@ def plot_shift(found: BeliefShift, ax: Axes | None = None) -> Axes:
     bars = shift_bars(found, MOST)
     values = np.array(list(bars.values()))
     ax = _bars(ax, list(bars), values, [UP if v > 0 else DOWN for v in values])
-    ax.axvline(0, color=COLORS["ink"], linewidth=0.9)
+    ax.axvline(0, color=letters_color(ax), linewidth=0.9)
     what = "without each finding" if found.shares is None else "Shapley share of each finding"
     ax.set_xlabel(f"change of the belief: {what}", fontsize=9)
     _title(ax, found.title, len(found.left_out), len(bars))
@@ -127,7 +128,7 @@ def plot_conflict(found: Conflict, ax: Axes | None = None) -> Axes:
     values = np.array(columns["conflict"][:MOST], float)
     labels = [f"{n}={found.given[n]}" for n in names]
     ax = _bars(ax, labels, values, [DOWN if v > 0 else UP for v in values])
-    ax.axvline(0, color=COLORS["ink"], linewidth=0.9)
+    ax.axvline(0, color=letters_color(ax), linewidth=0.9)
     ax.set_xlabel("conflict with the other findings, nats", fontsize=9)
     _title(ax, found.title, len(columns["finding"]), len(names))
     return ax
@@ -147,7 +148,7 @@ def plot_intervals(found: AnswerIntervals, ax: Axes | None = None) -> Axes:
     ends = found.low[:MOST], found.high[:MOST]
     draw_dots(ax, found.answer[:MOST], ends)
     if found.between is not None:
-        ax.axvline(0, color=COLORS["ink"], linewidth=0.9)
+        ax.axvline(0, color=letters_color(ax), linewidth=0.9)
     ax.set_xlabel(f"answer and {100 * found.level:g} % interval", fontsize=9)
     _title(ax, found.title.split(":")[0], len(found.states), min(MOST, len(found.states)))
     return ax
@@ -170,7 +171,7 @@ def plot_differences(found: Differences, ax: Axes | None = None) -> Axes:
     is_told = np.array([one.verdict == DIFFER for one in rows])
     color = np.where(is_told, COLORS["source"], COLORS["border"]).tolist()
     ax.barh(y, [one.size for one in rows], color=color, height=0.7)
-    ax.plot([one.largest for one in rows], y, "o", color=COLORS["ink"], markersize=4)
+    ax.plot([one.largest for one in rows], y, "o", color=letters_color(ax), markersize=4)
     for i, one in enumerate(rows):
         if is_told[i]:
             ax.annotate(
@@ -259,4 +260,4 @@ def _prepared(ax: Axes | None, labels: Sequence[str]) -> Axes:
 def _title(ax: Axes, words: str, n: int, shown: int) -> None:
     note = f"; {shown} of {n:,}" if n > shown else ""
     text = shortened(words, 90).replace("$", r"\$")
-    ax.set_title(f"{text}{note}", fontsize=9, loc="left", color=COLORS["ink"])
+    ax.set_title(f"{text}{note}", fontsize=9, loc="left")

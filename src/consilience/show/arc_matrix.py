@@ -40,7 +40,7 @@ def draw_matrix(
     ax.set_xlabel("to")
     ax.set_ylabel("from")
     ax.tick_params(length=0)
-    ax.set_title(title, fontsize=10, loc="left", color=COLORS["ink"])
+    ax.set_title(title, fontsize=10, loc="left")
     _frames(ax, nodes, framed)
     if n <= N_NUMBERS:
         _numbers(ax, matrix, most)

@@ -14,6 +14,7 @@ from consilience.errors import InputError
 from consilience.network.factor import Factor
 from consilience.network.mixed_belief import MixedBelief
 from consilience.network.mixture import Mixture
+from consilience.show.patches import letters_color
 from consilience.show.picture import COLORS, STATE_COLORS, plain, wrapped
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _draw_bars(ax: Axes, belief: Factor) -> None:
     ends = values
     if belief.standard_errors is not None:
         errors = belief.standard_errors.ravel()[shown]
-        ax.hlines(places, values - errors, values + errors, color=COLORS["ink"], linewidth=1.2)
+        ax.hlines(places, values - errors, values + errors, color=letters_color(ax), linewidth=1.2)
         ends = values + errors
     for place, value, end in zip(places, values, ends, strict=True):
         ax.annotate(
@@ -111,7 +112,6 @@ def _draw_bars(ax: Axes, belief: Factor) -> None:
             textcoords="offset points",
             va="center",
             fontsize=8.5,
-            color=COLORS["ink"],
         )
     ax.set_yticks(places, [plain(labels[i]) for i in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)
@@ -136,13 +136,13 @@ def _draw_density(ax: Axes, belief: Mixture, level: float) -> None:
         ax.plot(x, curve, color=color, linewidth=1.6)
     _draw_stems(ax, points, color, 1.0 if curve is None else float(curve.max()))
     if belief.sd > 0:
-        ax.axvline(belief.mean, color=COLORS["ink"], linewidth=0.9, linestyle=(0, (4, 3)))
+        ax.axvline(belief.mean, color=letters_color(ax), linewidth=0.9, linestyle=(0, (4, 3)))
     if curve is None:
         ax.margins(x=0.15)
     ax.set_ylim(bottom=0)
     ax.set_xlabel(plain(belief.names[0]), fontsize=9.5)
     ax.set_ylabel("probability" if curve is None else "density", fontsize=9.5)
-    ax.set_title(_summary(belief, level, low, high), fontsize=9, loc="left", color=COLORS["ink"])
+    ax.set_title(_summary(belief, level, low, high), fontsize=9, loc="left")
 
 
 def _summary(belief: Mixture, level: float, low: float, high: float) -> str:
@@ -191,7 +191,6 @@ def _draw_stems(ax: Axes, points: Mapping[float, float], color: str, height: flo
             textcoords="offset points",
             va="center",
             fontsize=8.5,
-            color=COLORS["ink"],
         )
 
 

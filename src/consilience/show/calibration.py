@@ -9,7 +9,8 @@ import numpy as np
 from consilience import _check
 from consilience._typing import Floats
 from consilience.classify.evaluation import CalibrationCurve, Evaluation
-from consilience.show.picture import COLORS, STATE_COLORS, shortened, wrapped
+from consilience.show.patches import letters_color
+from consilience.show.picture import STATE_COLORS, shortened, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +64,7 @@ def _draw_sources(ax: Axes, evaluation: Evaluation) -> None:
 
 def _draw_overall(ax: Axes, curve: CalibrationCurve) -> None:
     low, high = wilson(curve.observed, curve.n_rows)
-    ax.vlines(curve.predicted, low, high, color=COLORS["ink"], linewidth=1, zorder=3)
+    ax.vlines(curve.predicted, low, high, color=letters_color(ax), linewidth=1, zorder=3)
     draw_counts(ax, curve)
     ax.plot(
         curve.predicted,
@@ -71,7 +72,7 @@ def _draw_overall(ax: Axes, curve: CalibrationCurve) -> None:
         marker="o",
         markersize=5,
         linewidth=1.6,
-        color=COLORS["ink"],
+        color=letters_color(ax),
         label="all",
         zorder=4,
     )
@@ -87,7 +88,7 @@ def draw_counts(ax: Axes, curve: CalibrationCurve) -> None:
             textcoords="offset points",
             ha="center",
             fontsize=6.5,
-            color=COLORS["faint ink"],
+            alpha=0.8,
             zorder=5,
         )
 

@@ -104,7 +104,7 @@ def plot_counterfactual(answer: Counterfactual, ax: Axes | None = None) -> Axes:
     """The belief in the other world as dots, the bounds over all mechanisms as lines."""
     if answer.bounds is None:
         ax = plot_belief(answer.belief, ax)
-        ax.set_title(plain(answer.question), fontsize=9, loc="left", color=COLORS["ink"])
+        ax.set_title(plain(answer.question), fontsize=9, loc="left")
         return ax
     states = answer.bounds.variable.discrete_states
     ax = _axes(ax, len(states))
@@ -152,7 +152,7 @@ def plot_paths(found: PathEffects, ax: Axes | None = None) -> Axes:
     for place, value in enumerate(numbers):
         side = "left" if value >= 0 else "right"
         x = value + (room if value >= 0 else -room)
-        ax.text(x, place, f"{value:.4g}", va="center", ha=side, fontsize=8, color=COLORS["ink"])
+        ax.text(x, place, f"{value:.4g}", va="center", ha=side, fontsize=8)
     ax.margins(x=0.18)
     _dress(ax, list(values), found.question, zero=True)
     return ax
@@ -297,7 +297,7 @@ def _line(
 def _dress(ax: Axes, labels: Sequence[str], title: str, *, zero: bool = False) -> None:
     ax.set_yticks(range(len(labels)), [plain(label) for label in labels], fontsize=9)
     ax.set_ylim(len(labels) - 0.4, -0.6)
-    ax.set_title(plain(title), fontsize=9, color=COLORS["ink"], loc="left")
+    ax.set_title(plain(title), fontsize=9, loc="left")
     if zero:
         ax.axvline(0, color=COLORS["arc"], linewidth=1, zorder=1)
     ax.grid(axis="x", color="#dddddd", linewidth=0.7)

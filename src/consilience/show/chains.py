@@ -69,10 +69,9 @@ def plot_chains(
         trace.set_title(
             f"{label}\nR-hat {ratio:.3f}, worth {size:,.0f} draws".replace("$", r"\$"),
             fontsize=9,
-            color=COLORS["ink"],
             loc="left",
         )
-    axes[0, 1].set_title("ranks by chain", fontsize=9, color=COLORS["ink"], loc="left")
+    axes[0, 1].set_title("ranks by chain", fontsize=9, loc="left")
     axes[-1, 0].set_xlabel("draw")
     axes[-1, 1].set_xlabel("rank among all draws")
     draw_legend(figure, axes[0, 0])

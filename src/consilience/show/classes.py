@@ -146,7 +146,7 @@ def _draw(ax: Axes, net: Network, node: str, rows: Sequence[_Row]) -> None:
     ax.xaxis.tick_top()
     ax.set_yticks(range(len(rows)), [plain(row.label) for row in rows], fontsize=8)
     ax.tick_params(length=0)
-    ax.set_title(plain(node), fontsize=10, loc="left", color=COLORS["ink"])
+    ax.set_title(plain(node), fontsize=10, loc="left")
     ax.set_xlabel(_meaning(node, profile), fontsize=8, color=COLORS["faint ink"])
     for i, (row, after) in enumerate(pairwise(rows)):
         if row.feature != after.feature:

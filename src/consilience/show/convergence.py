@@ -10,7 +10,7 @@ from consilience import _check
 from consilience._typing import Floats
 from consilience.incomplete.em import Convergence
 from consilience.incomplete.variational import VariationalResult
-from consilience.show.picture import COLORS, STATE_COLORS
+from consilience.show.picture import STATE_COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +114,6 @@ def _dress(
         f"{name} {values[-1]:,.2f} after {len(values) - 1 + first:,} steps{starts}; "
         f"stopped by {story.stopped_by}",
         fontsize=9,
-        color=COLORS["ink"],
         loc="left",
     )
     ax.set_ylabel(name)

@@ -75,7 +75,6 @@ def _dress(ax: Axes, record: ConstraintRecord, near: list[EdgeTest]) -> None:
     ax.set_title(
         f"{which}, {record.n_tests:,} tests; joined left of {record.test.alpha:g}, parted right",
         fontsize=9,
-        color=COLORS["ink"],
         loc="left",
     )
     ax.grid(color="#eeeeee", linewidth=0.7)

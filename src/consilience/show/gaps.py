@@ -23,7 +23,7 @@ NAME_LENGTH = 22
 MOST_SOURCES = 30
 WRITTEN = 24  # columns up to which the shares stand in the cells as numbers
 FEW = 10  # rows that are called unlike each other, at least
-HEAD: Final[dict[str, Any]] = {"fontsize": 9, "color": COLORS["ink"]}
+HEAD: Final[dict[str, Any]] = {"fontsize": 9}
 GAP, KNOWN = COLORS["source"], COLORS["bar ground"]
 
 

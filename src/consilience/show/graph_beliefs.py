@@ -133,8 +133,8 @@ def plot_graph_chains(belief: GraphBelief | GraphChains, *, n_arcs: int = 3) -> 
         draw_trace(trace, drawn)
         draw_ranks(ranks, drawn)
         title = f"{plain(words)}, R-hat {ratio:.3f}"
-        trace.set_title(title, fontsize=9, color=COLORS["ink"], loc="left")
-    axes[0, 1].set_title("ranks by chain", fontsize=9, color=COLORS["ink"], loc="left")
+        trace.set_title(title, fontsize=9, loc="left")
+    axes[0, 1].set_title("ranks by chain", fontsize=9, loc="left")
     axes[-1, 0].set_xlabel("graph")
     axes[-1, 1].set_xlabel("rank among all graphs")
     draw_legend(figure, axes[0, 0])
@@ -178,7 +178,7 @@ def plot_multinets(found: Multinets, *, max_panels: int = 12) -> NDArray[Any]:
     for ax in axes.flat[len(shown) :]:
         ax.set_axis_off()
     words = f"the graphs differ with probability {found.probability:.3g}"
-    figure.suptitle(words, fontsize=10, color=COLORS["ink"])
+    figure.suptitle(words, fontsize=10)
     return np.asarray(axes)
 
 

@@ -15,12 +15,17 @@ from consilience.show.picture import COLORS, curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MARGIN", "draw_arc", "draw_bow", "draw_node", "frame", "inches"]
+__all__ = ["MARGIN", "draw_arc", "draw_bow", "draw_node", "frame", "inches", "letters_color"]
 
 HEAD = 8.0  # length of an arrow head
 MARGIN = 8.0
 UNITS_PER_INCH = 100.0
 MAX_INCHES = 40.0
+
+
+def letters_color(ax: Axes) -> str:
+    """The colour of letters in the style in which the axes were made."""
+    return str(ax.title.get_color())
 
 
 def inches(width: float, height: float) -> tuple[float, float]:

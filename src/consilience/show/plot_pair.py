@@ -66,7 +66,7 @@ def _draw(ax: Axes, pair: Pair, k: int) -> None:
     for name, box in pair.layout.boxes.items():
         draw_node(ax, box, pair.labels[name], COLORS["box"], edge=COLORS["border"])
     heading = pair.headings[k].replace("$", r"\$")
-    ax.set_title(heading, fontsize=10, loc="left", color=COLORS["ink"])
+    ax.set_title(heading, fontsize=10, loc="left")
     frame(ax, pair.layout)
 
 

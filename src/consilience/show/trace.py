@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from consilience import _check
-from consilience.show.picture import COLORS, STATE_COLORS
+from consilience.show.picture import STATE_COLORS
 from consilience.structure.searches.task import SearchResult
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def _dress(ax: Axes, result: SearchResult) -> None:
         f"score {result.score:,.2f} after {result.n_scored:,} families, {result.seconds:.2g} s; "
         f"stopped by {result.stopped_by}",
         fontsize=9,
-        color=COLORS["ink"],
         loc="left",
     )
     ax.set_xlabel("families scored")

@@ -248,7 +248,7 @@ def _draw(ax: Axes, drawn: Picture, panel: _Panel, looks: Mapping[str, Look]) ->
     for name, box in drawn.layout.boxes.items():
         draw_node(ax, box, drawn.labels[name], COLORS["box"], edge=COLORS["border"])
     title = panel.title.replace("$", r"\$")
-    ax.set_title(title, fontsize=9, loc="left", color=COLORS["ink"])
+    ax.set_title(title, fontsize=9, loc="left")
     frame(ax, drawn.layout)
 
 

@@ -129,5 +129,5 @@ def plot_worlds(model: DAG | Network, *, do: Mapping[str, Any]) -> NDArray[Any]:
     for ax, world in zip(axes, worlds, strict=True):
         plot_graph(world.graph, ax, highlight=world.set_nodes)
         ax.set_anchor("NW")
-        ax.set_title(pic.plain(world.name), fontsize=10, color=pic.COLORS["ink"], loc="left")
+        ax.set_title(pic.plain(world.name), fontsize=10, loc="left")
     return np.asarray(axes)
