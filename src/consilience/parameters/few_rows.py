@@ -51,6 +51,7 @@ __all__ = [
     "average_rows",
     "has_few_rows",
     "highest_log_likelihood",
+    "is_constant",
     "notes_on_regressions",
     "regression_of",
     "regressions",
@@ -66,9 +67,13 @@ ENOUGH = 10
 """So many rows on a line, or without any residual in all joint states, are taken at their word."""
 
 
-def has_few_rows(moments: Moments) -> Bools:
-    """Which groups have too few rows, or too much alike, for a regression of their own."""
-    few, is_one = moments.weight <= len(moments.names), _is_constant(moments)
+def has_few_rows(moments: Moments, *, lent: float = 0.0) -> Bools:
+    """Which groups have too few rows, or too much alike, for a regression of their own.
+
+    Where variance is ``lent``, many rows with one value need no tie.
+    """
+    few = moments.weight <= len(moments.names)
+    is_one = is_constant(moments) & (lent == 0)
     is_unsure = ~few & ((moments.weight < ENOUGH) | is_one)
     if not is_unsure.any():
         return np.asarray(few)
@@ -78,7 +83,7 @@ def has_few_rows(moments: Moments) -> Bools:
     return np.asarray(few | is_exact & is_unsure & ~is_law)
 
 
-def _is_constant(moments: Moments) -> Bools:
+def is_constant(moments: Moments) -> Bools:
     """Which groups have at most one value of the child, up to the rounding of the values."""
     sd = np.sqrt(moments.scatter[..., -1, -1] / np.maximum(moments.weight, 1.0))
     return np.asarray(sd <= 8 * np.finfo(float).eps * np.abs(moments.mean[..., -1]))
@@ -141,17 +146,19 @@ def regressions(
             "estimator with a prior such as cs.estimators.NormalInverseGamma().",
             variable=child,
         )
-    every, is_tied = _with_joined(moments, joined)
+    every, is_tied = _with_joined(moments, joined, lent)
     fits = least_squares(array[0] for array in every.arrays)
     freedom = np.where(is_tied, fits.weight * (1 - p / n_all), fits.freedom)
-    residual, freedom = with_lent(fits.residual, freedom, ~is_tied, lent=lent)
+    residual, freedom = with_lent(
+        fits.residual, freedom, ~is_tied, is_constant=is_constant(moments)[0], lent=lent
+    )
     return replace(fits, residual=residual, freedom=freedom)
 
 
-def _with_joined(moments: Moments, joined: Moments | None) -> tuple[Moments, Bools]:
+def _with_joined(moments: Moments, joined: Moments | None, lent: float) -> tuple[Moments, Bools]:
     """The moments with the rows that tied states are joined by, and which states are tied."""
     if joined is None:
-        joined = average_rows(moments, has_few_rows(moments))
+        joined = average_rows(moments, has_few_rows(moments, lent=lent))
     is_tied = joined.weight[0] > 0
     return (moments.merge(joined) if is_tied.any() else moments), is_tied
 
@@ -161,12 +168,16 @@ def regression_of(
 ) -> LinearGaussian:
     """The local distribution of a family from its moments, as :func:`regressions` has it.
 
-    With variances that are unbiased it has the posterior under a flat prior.
+    With variances that are unbiased it has the posterior under a flat prior, unless the parents are
+    constant or collinear in one of several joint states.
     """
     fits = regressions(moments, joined, lent=lent)
     coefficients = np.concatenate([fits.intercept[:, None], fits.coefficients], axis=1)
     sd = np.sqrt(fits.variance(unbiased=unbiased))
-    posterior = flat_posterior(_with_joined(moments, joined)[0], fits) if unbiased else None
+    # In several joint states a constant parent is constant at another place than in all rows.
+    is_whole = len(fits.rank) == 1 or bool((fits.rank == len(moments.names)).all())
+    every, _ = _with_joined(moments, joined, lent)
+    posterior = flat_posterior(every, fits) if unbiased and is_whole else None
     return linear_gaussian(moments, None, coefficients, sd, posterior=posterior)
 
 
@@ -241,7 +252,7 @@ def notes_on_regressions(
     n_states = Counter[str]()
     for i, moments in enumerate(families):
         pooled, child = moments.pooled(), moments.names[-1]
-        asked = average_rows(pooled, has_few_rows(pooled))
+        asked = average_rows(pooled, has_few_rows(pooled, lent=lent))
         by = asked if joined is None else joined[i].pooled()
         fits, is_tied = regressions(pooled, by, lent=lent), by.weight[0] > 0
         n_states[child] += len(fits.weight)

@@ -35,7 +35,7 @@ from consilience._typing import Floats, Integers
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.distributions.normal_inverse_gamma import TiedGaussianPosterior, unstandardized
 from consilience.errors import DataError
-from consilience.parameters.few_rows import has_few_rows, notes_on_regressions
+from consilience.parameters.few_rows import has_few_rows, is_constant, notes_on_regressions
 from consilience.parameters.lent_variance import LENT, with_lent
 from consilience.parameters.regression import (
     least_squares,
@@ -101,7 +101,7 @@ class HierarchicalGaussian:
         """What to know about the regressions."""
         by_source = [m for m in families if m.source is not None]
         alone = [m.names[-1] for m in by_source if (m.weight.sum(axis=1) > 0).sum() < 2]
-        notes = notes_on_regressions(families, few=BORROWED)
+        notes = notes_on_regressions(families, few=BORROWED, lent=LENT)
         shared = [m.names[-1] for m in families if m.is_fine and _has_shared_directions(m)]
         if shared:
             notes.append(
@@ -148,7 +148,8 @@ def _problems(moments: Moments) -> tuple[Moments, Integers]:
     every = [
         np.concatenate(both, axis=1) for both in zip(moments.arrays, total.arrays, strict=True)
     ]
-    which = np.where(has_few_rows(moments.pooled())[0], len(weight), np.arange(len(weight)))
+    few = has_few_rows(moments.pooled(), lent=LENT)[0]
+    which = np.where(few, len(weight), np.arange(len(weight)))
     return moments.over(every, moments.n_rows, source=moments.source, given=()), which
 
 
@@ -222,6 +223,7 @@ def _distribution(
         tied.residual[which],
         equations.freedom[which],
         which < len(which),  # the others borrow all rows
+        is_constant=is_constant(moments.pooled())[0],
         lent=LENT,
     )
     variance = residual / freedom

@@ -9,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
+from threading import TIMEOUT_MAX
 from typing import Any
 
 from consilience import _check
@@ -149,8 +150,9 @@ def _answers(
     left = {pool.submit(task, extent): extent.id for extent in extents}
     try:
         while left:
-            done = wait(left, timeout=patience, return_when=FIRST_COMPLETED).done
+            done = wait(left, min(patience, TIMEOUT_MAX), return_when=FIRST_COMPLETED).done
             if not done:
+                _give_up(pool)
                 raise late("Processes", patience, left.values())
             for future in done:
                 del left[future]
@@ -158,3 +160,12 @@ def _answers(
     finally:
         for future in left:
             future.cancel()
+
+
+def _give_up(pool: ProcessPoolExecutor) -> None:
+    """End processes that do not answer, so that the next request gets others."""
+    stuck = list(pool._processes.values())  # noqa: SLF001 - no other way before Python 3.14
+    _pool.cache_clear()
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in stuck:
+        process.terminate()

@@ -170,7 +170,8 @@ class Climber:
                 state[climbing.SINCE_BEST] = 1  # from an optimum on losses are accepted
             elif status == climbing.TIRED:
                 break
-        self._keep_if_better()
+        if self._is_settled():  # the clock may be over before scores that were fetched are taken
+            self._keep_if_better()
 
     def climbing_around(self, i: int, j: int) -> Iterator[None]:
         """Move until nothing gains, the arc between two nodes as it is; pauses as a climb does."""
