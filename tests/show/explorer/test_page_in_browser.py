@@ -581,6 +581,14 @@ def test_a_panel_that_a_file_lacks_is_told(pages, tmp_path, monkeypatch):
     assert "This file has this panel of c." in page.inner_text("[data-test=panel]")
 
 
+def test_a_still_file_tells_once_why_it_cannot_answer(pages, tmp_path):
+    net = cs.Network.of([cs.LinearGaussian(cs.Variable("x"), (), 2.0, [], 3.0)])
+    path = tmp_path / "page.html"
+    path.write_text(cs.explore(net, port=None).page(), encoding="utf-8")
+    page = pages.open(path.as_uri() + "#given=x=1")
+    assert page.inner_text("[data-test=status]").count("This file shows beliefs") == 1
+
+
 def test_a_link_to_what_cannot_happen_still_shows_bars(pages, url):
     page = pages.open(url + "#given=site=south&given=a=no")
     assert "probability zero" in page.inner_text("[data-test=status]")

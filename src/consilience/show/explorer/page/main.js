@@ -203,7 +203,7 @@ function drawStatus() {
   else if (app.answer && known.length > 0) parts.push(probabilityWords(app.answer.log_probability));
   if (app.answer?.other_problem) parts.push(app.answer.other_problem);
   if (app.engine.still) parts.push(app.engine.still);
-  byId("status").textContent = parts.join(" · ");
+  byId("status").textContent = [...new Set(parts)].join(" · ");
   byId("status").classList.toggle("problem", app.problem !== "");
 }
 
