@@ -66,6 +66,13 @@ def test_names_are_escaped():
         assert ODD in Page(view).words
 
 
+def test_a_mean_and_its_spread_stand_on_one_line():
+    text = THINGS["CrossEvaluation"]()._repr_html_()
+    styles = re.findall(r'<td style="([^"]*)">[^<]*(?:<b>)?[^<]*±', text)
+    assert styles
+    assert all("white-space:nowrap" in style for style in styles)
+
+
 def test_long_views_are_cut_and_say_so():
     names = [f"x{i}" for i in range(300)]
     states = tuple(f"s{i}" for i in range(200))

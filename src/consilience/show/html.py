@@ -156,6 +156,8 @@ def _head(name: Sequence[str], is_number: bool) -> str:
 def _cell(content: str | Cell, is_number: bool) -> str:
     cell = content if isinstance(content, Cell) else Cell(_text(content))
     style = f"{CELL}text-align:{'right' if is_number else 'left'};{cell.style}"
+    if cell.is_number:
+        style += "white-space:nowrap;"
     return f'<td style="{style}">{cell.html}</td>'
 
 
