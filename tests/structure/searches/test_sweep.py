@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 import consilience as cs
 from consilience.errors import GraphError, InputError
 from consilience.structure.searches.default_search import is_soon_exact
+from consilience.structure.searches.task import Clock
 
 SWEEP = cs.searches.Sweep()
 
@@ -209,3 +210,14 @@ def test_no_time_leaves_the_required_arcs():
     found = cs.search(table, seconds=1e-9, require=[("v00", "v01")])
     assert found.stopped_by == "seconds"
     assert found.dag.arcs == (("v00", "v01"),)
+
+
+@pytest.mark.parametrize("search", [SWEEP, cs.HillClimb(tabu=5, restarts=3)], ids=repr)
+def test_a_search_that_the_clock_ends_tells_the_score_of_its_graph(search, monkeypatch):
+    table = random_rows(9, 400, 3, n_states=3)
+    for n_looks in range(3, 120, 9):
+        looks = iter(range(n_looks))
+        monkeypatch.setattr(Clock, "is_over", lambda _, looks=looks: next(looks, None) is None)
+        found = cs.search(table, search=search, seconds=1e6)
+        assert found.score == pytest.approx(cs.score(found.dag, table, cs.BIC()), rel=1e-12)
+        assert found.trace[-1].score == pytest.approx(found.score, rel=1e-12)
