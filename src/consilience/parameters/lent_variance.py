@@ -30,11 +30,13 @@ prior is learned, from all groups with the own one.)
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import fdtr
 
+from consilience._lazy import later
 from consilience._typing import Bools, Floats
 
 __all__ = ["LENT", "with_lent"]
+
+special = later("scipy.special")
 
 LENT = 2.0
 """Rows that the residual variance of the other joint states is worth."""
@@ -75,6 +77,6 @@ def _likeness(residual: Floats, freedom: Floats, left: Floats, others: Floats) -
     """One where the rows do not contradict that variances are alike, less where they do."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = (residual / freedom) / (left / others)
-        below = fdtr(freedom, others, ratio)
+        below = special.fdtr(freedom, others, ratio)
     p_value = 2 * np.minimum(below, 1 - below)
     return np.where(np.isnan(p_value), 0.0, np.minimum(1.0, p_value / DOUBT))
