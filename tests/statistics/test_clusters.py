@@ -6,7 +6,6 @@ import importlib
 import os
 import shutil
 import sys
-import time
 
 import pyarrow
 import pytest
@@ -45,8 +44,13 @@ def _die(extent):
     os._exit(1)
 
 
-def _sleep(extent):
-    time.sleep(5)
+def _asleep():
+    """Work that does not end soon; made here, it is sent whole, since workers lack this module."""
+
+    def sleep(extent):
+        importlib.import_module("time").sleep(5)
+
+    return sleep
 
 
 @pytest.mark.dask
@@ -94,7 +98,7 @@ class TestDask:
         rows = scanned(files, TABLE, schema=TABLE.schema)
         engine = cs.engines.Dask(client, patience=0.3)
         with pytest.raises(WorkerError, match=r"for 0\.3 seconds no part came .*part-000\.parq"):
-            list(engine.run(_sleep, rows._extents[:2]))
+            list(engine.run(_asleep(), rows._extents[:2]))
 
     def test_a_client_is_needed(self):
         needed("distributed", "dask")
@@ -140,7 +144,7 @@ class TestSpark:
         rows = scanned(files, TABLE, schema=TABLE.schema)
         engine = cs.engines.Spark(session, patience=0.3)
         with pytest.raises(WorkerError, match=r"for 0\.3 seconds no part came .*part-000\.parq"):
-            list(engine.run(_sleep, rows._extents[:2]))
+            list(engine.run(_asleep(), rows._extents[:2]))
 
     def test_a_session_is_needed(self):
         needed("pyspark.sql", "spark")
