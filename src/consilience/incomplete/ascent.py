@@ -1,8 +1,8 @@
 """EM from all its starts, for rows of any kind: tables, or sequences in time.
 
 What differs between kinds of rows is how they are prepared (:class:`Rows` of ``space.py``) and
-where a start begins. Steps with an estimator of tables that maximizes no objective come last, from
-where the best climb ended.
+where a start begins. Steps with estimators that maximize no objective come last, from where the
+best climb ended.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from consilience._typing import Floats
 from consilience.incomplete.climbing import Climb, Problem, climb
 from consilience.incomplete.restarts import all_starts
 from consilience.incomplete.space import HasFamilies, Rows, Space
-from consilience.incomplete.steps import MoreTies, Step, climbing, held
+from consilience.incomplete.steps import MoreTies, Step, climbing, drawn_together, held
 from consilience.inference.cases import Expected
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.hierarchical_gaussian import HeldGaussian, HierarchicalGaussian
 from consilience.parameters.known_numbers import WithKnown
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, Separate
@@ -113,12 +114,18 @@ class Climber(Generic[Net]):
         task = climbing(plain, self.seen.counts)
         net, rows = self.prepare(task)
         space = Space(net, rows)
+        begun: dict[int, Floats] = {}
         step = Step(task, net, space, self.seen, fixed=self.fixed, scaled=self.scaled)
+        if _is_hierarchical(task) and not self.scaled:
+            begun[0] = space.of_start(self.start(task, net, 0))
+            task = drawn_together(task, step.moments(space.expect(begun[0])))
+            step = Step(task, net, space, self.seen, fixed=self.fixed)
         steps: dict[int, Step] = {}
 
         def one_start(number: int) -> Climb:
-            begin = space.of_start(self.start(task, net, number))
-            found, steps[number] = self._climb(step, space, begin, number)
+            if number not in begun:
+                begun[number] = space.of_start(self.start(task, net, number))
+            found, steps[number] = self._climb(step, space, begun[number], number)
             found.number = number
             return found
 
@@ -153,7 +160,7 @@ class Climber(Generic[Net]):
         self, plain: FitTask, climbed: Step, space: Space, best: Climb, *, net: Net
     ) -> tuple[Climb, Step, FitTask]:
         """Steps with the estimator of tables itself from where a climb ended, until they rest."""
-        task = held(plain, climbed.statistics(best.expected).counts)
+        task = held(plain, climbed.statistics(best.expected))
         step = Step(
             task,
             net,
@@ -165,8 +172,7 @@ class Climber(Generic[Net]):
         )
         step, begin = _maximized(step, best.expected)
         rounds, step = self._climb(step, space, begin, 0, tolerance=ROUNDS)
-        last = replace(self.task, chosen={**self.task.chosen, "table": task.chosen["table"]})
-        return rounds, step, last
+        return rounds, step, replace(self.task, chosen={**self.task.chosen, **_kept(task)})
 
     def _climb(
         self, step: Step, space: Space, begin: Floats, number: int, *, tolerance: float = 1.0
@@ -197,6 +203,19 @@ class Climber(Generic[Net]):
                 self.progress(None, f"EM: {which}step {step}, objective {objective:.6g}")
 
         return tell
+
+
+def _is_hierarchical(task: FitTask) -> bool:
+    return isinstance(task.chosen.get("regression"), HierarchicalGaussian)
+
+
+def _kept(task: FitTask) -> dict[str, Any]:
+    """The estimators that what was held makes the last estimate with."""
+    return {
+        kind: one
+        for kind, one in task.chosen.items()
+        if kind == "table" or isinstance(one, HeldGaussian)
+    }
 
 
 def _maximized(step: Step, expected: Expected) -> tuple[Step, Floats]:

@@ -53,11 +53,11 @@ def report_of(
 
 
 def with_rounds(told: GapReport, rounds: Climb) -> GapReport:
-    """What the record says of an estimator whose steps maximize no objective."""
+    """What the record says of estimators whose steps maximize no objective."""
     note = (
-        "EM climbed with a Dirichlet prior of one row a parent state, around the complete rows of "
-        "all sources, since the estimator of tables has no objective; then the estimator was "
-        f"fitted to the expected counts, {len(rounds.objective)} rounds until the parameters "
+        "EM climbed with priors worth one row of each parent state, around what all sources say, "
+        "since the estimators have no objective; then they were fitted to the expected counts, "
+        f"{len(rounds.objective)} rounds until the parameters "
         f"{'rested' if rounds.stopped_by == 'tolerance' else 'had to stop: ' + rounds.stopped_by}."
     )
     return replace(told, notes=(*(told.notes or ()), note))

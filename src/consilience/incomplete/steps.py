@@ -15,7 +15,9 @@ row for each parent state (and source) around what the complete rows of all sour
 
 (:class:`Around`) and goes on from there with the estimator until the parameters rest. A chain is
 fitted once, to the expected counts that the climb ends with; in the rounds after that its strengths
-are held (:func:`held`), unless it keeps the sources apart.
+are held (:func:`held`), unless it keeps the sources apart. Hierarchical regressions are treated
+alike: EM climbs with sources drawn to each other by a fixed prior
+(``parameters/drawn_together.py``), and in the rounds the spreads of the sources are held.
 
 Regressions by least squares maximize the likelihood, but for joint states with too few rows, or
 without spread, where it has no bound. They are tied to the others by rows like the average one of
@@ -42,6 +44,7 @@ from consilience.inference.cases import Expected
 from consilience.inference.layout import Layout
 from consilience.parameters.chain import HDC, HeldChain
 from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.drawn_together import DrawnTogether
 from consilience.parameters.estimator import is_apart, is_for_new_sources
 from consilience.parameters.few_rows import (
     TiedStates,
@@ -51,6 +54,7 @@ from consilience.parameters.few_rows import (
 )
 from consilience.parameters.fit_record import Statistics
 from consilience.parameters.fitting import FitTask
+from consilience.parameters.hierarchical_gaussian import HeldGaussian, HierarchicalGaussian
 from consilience.parameters.known_numbers import WithKnown
 from consilience.parameters.maximum_likelihood import MLE
 from consilience.parameters.pooling import Pooled, innermost
@@ -59,7 +63,16 @@ from consilience.parameters.source_node import by_source_table, source_node
 from consilience.statistics.counts import FIXED_POINT, Counts, check_total
 from consilience.statistics.moments import Moments
 
-__all__ = ["Around", "MoreTies", "Step", "as_counts", "climbing", "held", "is_conjugate"]
+__all__ = [
+    "Around",
+    "MoreTies",
+    "Step",
+    "as_counts",
+    "climbing",
+    "drawn_together",
+    "held",
+    "is_conjugate",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +157,9 @@ class Step:
         is_least_squares = isinstance(innermost(regression), MLE)
         self._can_tie = is_least_squares and not (scaled or isinstance(regression, WithKnown))
         self._highest = sum(map(highest_log_likelihood, self.joined.values()))
-        has_law = self._tables is not None and (is_least_squares or not seen.moments)
+        self._drawn = regression if isinstance(regression, DrawnTogether) else None
+        has_regressions_law = is_least_squares or self._drawn or not seen.moments
+        has_law = self._tables is not None and has_regressions_law
         self.log_prior = self._log_prior if has_law else None
 
     def maximize(self, expected: Expected) -> Floats:
@@ -177,9 +192,12 @@ class Step:
 
     def last(self, task: FitTask) -> FitTask:
         """The task with an estimator of regressions that keeps the ties."""
+        chosen = task.chosen.get("regression")
+        if isinstance(chosen, HeldGaussian):
+            at_rest = replace(chosen, is_at_rest=True)
+            return replace(task, chosen={**task.chosen, "regression": at_rest})
         if not self._can_tie:
             return task
-        chosen = task.chosen["regression"]
         moments = [one for one in self._seen.moments if one.names[-1] not in self.joined]
         none = {
             one.names[-1]: average_rows(one, np.zeros(one.weight.shape, bool)) for one in moments
@@ -240,9 +258,11 @@ class Step:
     def _log_prior(self, vector: Floats) -> float:
         tables = self._tables
         of_tables = 0.0 if tables is None else tables.log_prior(vector[: self._space.n_cells])
-        if not self.joined:
+        if not self.joined and self._drawn is None:
             return of_tables
         _, regressions = self._space.split(vector)
+        if self._drawn is not None:
+            return of_tables + self._drawn.log_prior(regressions)
         reached = sum(
             log_likelihood_of(regressions[name], one) for name, one in self.joined.items()
         )
@@ -286,18 +306,31 @@ def climbing(task: FitTask, seen: Sequence[Counts]) -> FitTask:
     return replace(task, chosen={**task.chosen, "table": Around.of(tables, seen)})
 
 
-def held(task: FitTask, expected: Sequence[Counts]) -> FitTask:
-    """The task with chains fitted to these counts, whose strengths are held from now on."""
-    return replace(task, chosen={**task.chosen, "table": _held(task.chosen["table"], expected)})
+def drawn_together(task: FitTask, expected: Sequence[Moments]) -> FitTask:
+    """The task with hierarchical regressions replaced by ones whose steps maximize an objective."""
+    return replace(task, chosen={**task.chosen, "regression": DrawnTogether.of(expected)})
 
 
-def _held(estimator: Any, expected: Sequence[Counts]) -> Any:
+def held(task: FitTask, expected: Statistics) -> FitTask:
+    """The task with what estimators learn of all families, such as strengths, as these statistics
+    say, and held from now on.
+    """
+    chosen = {kind: _held(one, expected) for kind, one in task.chosen.items()}
+    return replace(task, chosen=chosen)
+
+
+def _held(estimator: Any, expected: Statistics) -> Any:
     if isinstance(estimator, HDC):
-        return HeldChain.of(estimator, expected)
+        return HeldChain.of(estimator, expected.counts)
+    if isinstance(estimator, HierarchicalGaussian):
+        return HeldGaussian.of(estimator, expected.moments)
+    if not isinstance(innermost(estimator), HDC):
+        return estimator
     if isinstance(estimator, WithKnown):
         return replace(estimator, estimator=_held(estimator.estimator, expected))
     if isinstance(estimator, Pooled):
-        return Pooled(_held(estimator.estimator, [counts.pooled() for counts in expected]))
+        counts = [counts.pooled() for counts in expected.counts]
+        return Pooled(_held(estimator.estimator, Statistics(counts)))
     return estimator
 
 

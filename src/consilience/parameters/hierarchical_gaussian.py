@@ -20,11 +20,13 @@ state:
 
 .. math:: \sigma_j^2 \Bigl(1 + \frac1{n_j} \sum x^\top (\Lambda + C_j)\,x\Bigr), \qquad
     C_j = \mathrm{cov}(\hat\mu_j) / \sigma_j^2 .
+
+A part of one row, expected or weighted, takes that part of the addition away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,7 +49,7 @@ from consilience.parameters.standardized import Standardized, standardized
 from consilience.parameters.tied import Equations, Tie, tie, tied_by
 from consilience.statistics.moments import Moments
 
-__all__ = ["HierarchicalGaussian"]
+__all__ = ["HeldGaussian", "HierarchicalGaussian", "equations_of"]
 
 BORROWED = "Too few rows for a regression of their own; the one of all joint states was taken"
 
@@ -116,25 +118,87 @@ class HierarchicalGaussian:
         return notes
 
     def _regression(self, moments: Moments) -> LinearGaussian:
-        scale = standardized(moments)
-        problems, which = _problems(moments)
-        equations, first = _equations(problems, scale)
-        spread = self._spread(equations, which)
-        return _distribution(
-            moments, scale, equations, which, first=first, tied=tied_by(equations, spread)
-        )
+        which = _which(moments)
+        return _fitted(moments, which, self.learned(moments, which))
 
-    def _spread(self, equations: Equations, which: Integers) -> Floats:
+    def learned(self, moments: Moments, which: Integers) -> Floats:
+        """The diagonal of Lambda; ``which`` says which problem each joint state uses."""
         if self.spread is not None:
-            return np.full(len(equations.share), float(self.spread))
+            return np.full(len(moments.names), float(self.spread))
+        equations, _ = equations_of(_problems(moments), standardized(moments))
         used = np.unique(which)
         # The borrowed problem repeats the rows of the others; an exact one has no scale.
         is_telling = (used < len(which)) & (equations.constant[:, used].sum(axis=0) > 0)
         return tie(_chosen(equations, used[is_telling] if is_telling.any() else used)).spread
 
 
-def _problems(moments: Moments) -> tuple[Moments, Integers]:
-    """The moments of all joint states and, last, of all rows; and which of them each state uses."""
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldGaussian:
+    """Hierarchical regressions whose spreads were learned before, for moments that have changed a
+    little; the joint states that borrow are held too.
+
+    Parameters
+    ----------
+    choice
+        The estimator.
+    held
+        By child, the diagonal of Lambda and the problem that each joint state uses.
+    is_at_rest
+        Whether the moments will not change any more: until then a source without rows of a joint
+        state has the residual variance as it is, not that of a prediction. A source with next to
+        none has it too, and would lose and win the same rows in turn.
+    """
+
+    choice: HierarchicalGaussian
+    held: Mapping[str, tuple[Floats, Integers]]
+    is_at_rest: bool = False
+    by_source: ClassVar[bool] = True
+    adds_new_source: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, choice: HierarchicalGaussian, families: Sequence[Moments]) -> HeldGaussian:
+        """Spreads as these moments say."""
+        every = {moments.names[-1]: (moments, _which(moments)) for moments in families}
+        learned = {name: (choice.learned(*both), both[1]) for name, both in every.items()}
+        return cls(choice, learned)
+
+    def __repr__(self) -> str:
+        return repr(self.choice)
+
+    def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
+        """The local distribution of each family, the source its first parent."""
+        found = []
+        for moments in families:
+            spread, which = self.held[moments.names[-1]]
+            found.append(_fitted(moments, which, spread, is_at_rest=self.is_at_rest))
+        return found
+
+    def notes(self, families: Sequence[Moments]) -> list[str]:
+        """What to know about the regressions."""
+        return self.choice.notes(families)
+
+
+def _fitted(
+    moments: Moments, which: Integers, spread: Floats, *, is_at_rest: bool = True
+) -> LinearGaussian:
+    """The local distribution for a given diagonal of Lambda."""
+    scale = standardized(moments)
+    equations, first = equations_of(_problems(moments), scale)
+    tied = tied_by(equations, spread)
+    return _distribution(
+        moments, scale, equations, which, first=first, tied=tied, is_at_rest=is_at_rest
+    )
+
+
+def _which(moments: Moments) -> Integers:
+    """Which problem each joint state uses: its own or, with too few rows, that of all rows."""
+    n_states = moments.weight.shape[1]
+    few = has_few_rows(moments.pooled(), lent=LENT)[0]
+    return np.where(few, n_states, np.arange(n_states))
+
+
+def _problems(moments: Moments) -> Moments:
+    """The moments of all joint states and, last, of all rows."""
     total, p = moments.without_states(), len(moments.names)
     weight = moments.weight.sum(axis=0)
     if weight.sum() <= p:
@@ -148,12 +212,10 @@ def _problems(moments: Moments) -> tuple[Moments, Integers]:
     every = [
         np.concatenate(both, axis=1) for both in zip(moments.arrays, total.arrays, strict=True)
     ]
-    few = has_few_rows(moments.pooled(), lent=LENT)[0]
-    which = np.where(few, len(weight), np.arange(len(weight)))
-    return moments.over(every, moments.n_rows, source=moments.source, given=()), which
+    return moments.over(every, moments.n_rows, source=moments.source, given=())
 
 
-def _equations(problems: Moments, scale: Standardized) -> tuple[Equations, Floats]:
+def equations_of(problems: Moments, scale: Standardized) -> tuple[Equations, Floats]:
     """Normal equations around the regression of all sources together, and that regression."""
     pooled, p = problems.pooled(), len(problems.names)
     fits = least_squares(array[0] for array in pooled.arrays)
@@ -185,8 +247,8 @@ def _null_directions(matrix: Floats, smallest: Floats) -> Floats:
 
 def _has_shared_directions(moments: Moments) -> bool:
     """Whether the rows tell of directions that are too thin for coefficients by source."""
-    problems, which = _problems(moments)
-    equations, _ = _equations(problems, standardized(moments))
+    problems, which = _problems(moments), _which(moments)
+    equations, _ = equations_of(problems, standardized(moments))
     fits = least_squares(array[0] for array in problems.pooled().arrays)
     n_identified = len(moments.names) - np.rint(np.einsum("jkk->j", equations.null))
     return bool((n_identified < fits.rank)[which].any())
@@ -213,6 +275,7 @@ def _distribution(
     *,
     first: Floats,
     tied: Tie,
+    is_at_rest: bool,
 ) -> LinearGaussian:
     """The local distribution, with the source never seen last."""
     assert equations.freedom is not None
@@ -228,10 +291,11 @@ def _distribution(
     )
     variance = residual / freedom
     weight = equations.matrix[:, which, 0, 0]  # of a state that borrows, the rows of all states
-    is_new = np.append(weight, np.zeros((1, len(which))), axis=0) == 0
+    lacking = np.maximum(1 - weight, 0.0) if is_at_rest else np.zeros_like(weight)
+    lacking = np.append(lacking, np.ones((1, len(which))), axis=0)
     unknown = np.diag(tied.spread) + tied.common_scale[which]
     unknown = np.einsum("jkl,jlk->j", unknown, rows) / n
-    sd = np.sqrt(variance * np.where(is_new, 1 + unknown, 1.0))
+    sd = np.sqrt(variance * (1 + lacking * unknown))
 
     def with_new(own: Floats, new: Floats) -> Floats:
         return np.concatenate([own[:, which], np.broadcast_to(new, (1, *own[:1, which].shape[1:]))])
