@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -214,8 +213,7 @@ class Moments:
 def _together(arrays: Sequence[Floats]) -> Sequence[Floats]:
     """The arrays of all groups of the second axis together, which stays."""
     if len(arrays) > 3:
-        first, *others = ([a[:, [j]] for a in arrays] for j in range(arrays[0].shape[1]))
-        return reduce(_merged_finely, others, first)
+        return _together_finely(arrays)
     weight, mean, scatter = arrays
     total = weight.sum(axis=1, keepdims=True)
     share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
@@ -229,6 +227,19 @@ def _together(arrays: Sequence[Floats]) -> Sequence[Floats]:
     gap = np.where(weight[..., None] > 0, mean - center, 0.0)
     between = np.einsum("fj,fjd,fje->fde", weight, gap, gap)
     return total, center, (scatter.sum(axis=1) + between)[:, None]
+
+
+def _together_finely(arrays: Sequence[Floats]) -> Sequence[Floats]:
+    """The same for fine arrays: half of the groups are added to the other half, and so on."""
+    n = arrays[0].shape[1]
+    while n > 1:
+        half = n // 2
+        pairs = ([a[:, start : start + half] for a in arrays] for start in (0, half))
+        odd = [a[:, 2 * half :] for a in arrays]
+        merged = _merged_finely(*pairs)
+        arrays = [np.concatenate(both, axis=1) for both in zip(merged, odd, strict=True)]
+        n = half + n % 2
+    return arrays
 
 
 def _scaled(high: Floats, low: Floats | None, factor: Floats) -> tuple[Floats, Floats]:

@@ -43,6 +43,7 @@ class Spread:
 def with_spread(moments: Moments, table: Table, spread: Sequence[Spread]) -> Moments:
     """The moments of filled rows with the covariances of what was filled in."""
     extra = np.zeros_like(moments.scatter)
+    flat = extra.reshape(-1, *extra.shape[2:])
     for one in spread:
         inside = [i for i, name in enumerate(one.names) if name in moments.names]
         if not inside:
@@ -56,12 +57,19 @@ def with_spread(moments: Moments, table: Table, spread: Sequence[Spread]) -> Mom
             state = state * variable.n_states + table.column(variable.name)[one.rows]
         weights = np.ones(table.n_rows) if table.weights is None else table.weights
         parts = weights[one.rows, None, None] * one.covariances[:, inside][:, :, inside]
-        total = np.zeros((*extra.shape[:2], len(at), len(at)))
-        np.add.at(total, (source, state), parts)
-        extra[np.ix_(range(extra.shape[0]), range(extra.shape[1]), at, at)] += total
+        groups, total = _by_group(source * extra.shape[1] + state, parts)
+        flat[groups[:, None, None], np.array(at)[:, None], at] += total
     scatter = moments.scatter + extra
     if moments.scatter_rest is None:
         return replace(moments, scatter=scatter)
     there = scatter - moments.scatter
     rest = (moments.scatter - (scatter - there)) + (extra - there)
     return replace(moments, scatter=scatter, scatter_rest=moments.scatter_rest + rest)
+
+
+def _by_group(group: Integers, parts: Floats) -> tuple[Integers, Floats]:
+    """The groups that there are, and the sums of their parts."""
+    order = np.argsort(group, kind="stable")
+    is_first = np.diff(group[order], prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
+    return group[order][is_first], np.add.reduceat(parts[order], starts, axis=0)

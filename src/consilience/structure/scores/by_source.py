@@ -257,13 +257,37 @@ def _by_all_states(batch: RegressionBatch, poor: Bools) -> Floats:
     is_fine = (n > n_sources + batch.n_continuous) & (found.left[0] > 0)
     free = np.where(is_fine, n - n_sources - found.rank[0], 1.0)
     variance = np.where(is_fine, found.left[0], 1.0) / free
-    moments, misfit = batch.moments, np.zeros(len(batch))
-    for one, own in zip(whole.moments.by_source(), moments.by_source(), strict=True):
-        line = replace(common.moments, mean=one.mean, mean_rest=one.mean_rest)
-        misfit += batch.misfits_around(line, own, poor).sum(axis=0)
-    n_poor = (poor * moments.weight.sum(axis=0)[:, None]).sum(axis=0)
+    rows = _around_own_means(batch, common.moments)
+    wanted = np.tile(poor, (n_sources, 1))
+    misfit = batch.misfits_around(common.moments, rows, wanted).sum(axis=0)
+    n_poor = (poor * batch.moments.weight.sum(axis=0)[:, None]).sum(axis=0)
     values = -0.5 * n_poor * np.log(2 * np.pi * variance) - 0.5 * misfit / variance
     return np.where(poor.any(axis=0), np.where(is_fine, values, -np.inf), 0.0)
+
+
+def _around_own_means(batch: RegressionBatch, line: Moments) -> Moments:
+    """The rows of all pairs of source and joint state, moved from the mean of all rows of their
+    source to that of the line.
+    """
+    rows, n_states = _apart(batch, batch.whole).moments, batch.moments.weight.shape[1]
+    own = np.repeat(batch.whole.mean[:, 0], n_states, axis=0)
+    if batch.whole.mean_rest is None or rows.mean_rest is None:
+        return replace(rows, mean=rows.mean - own + line.mean[0])
+    own_rest = np.repeat(batch.whole.mean_rest[:, 0], n_states, axis=0)
+    mean, rest = _sum_finely(rows.mean, rows.mean_rest, -own, -own_rest)
+    mean, rest = _sum_finely(mean, rest, line.mean[0], np.zeros(1))
+    return replace(rows, mean=mean, mean_rest=rest)
+
+
+def _sum_finely(
+    high: Floats, low: Floats, other_high: Floats, other_low: Floats
+) -> tuple[Floats, Floats]:
+    """Sums of numbers in two parts, in two parts."""
+    total = high + other_high
+    taken = total - high
+    left = (high - (total - taken)) + (other_high - taken) + low + other_low
+    rounded = total + left
+    return rounded, left - (rounded - total)
 
 
 def _within(batch: RegressionBatch) -> RegressionBatch:
