@@ -23,6 +23,8 @@ from explored import (
 
 import consilience as cs
 from consilience.show.explorer import stored as stored_answers
+from consilience.show.explorer.desk import Desk
+from consilience.show.panels.question import Subject
 
 pytest.importorskip("starlette", reason="needs the extra explore")
 
@@ -622,3 +624,124 @@ def test_a_graph_that_nobody_moved_fits_a_smaller_window(pages, url):
     canvas, world = (page.locator(f"#{name}").bounding_box() for name in ("canvas", "world"))
     assert canvas["y"] <= world["y"]
     assert world["y"] + world["height"] <= canvas["y"] + canvas["height"]
+
+
+def inherited():
+    """Names that every object of a page has, and a state that reads like a list of the others."""
+    maker = cs.Variable("constructor", ("a", "b", "a|b", "do:a"))
+    proto = cs.Variable("__proto__", ("toString", "__proto__"))
+    tables = [
+        cs.Categorical(maker, (), [0.1, 0.2, 0.3, 0.4]),
+        cs.Categorical(proto, (maker,), [[0.1, 0.9], [0.4, 0.6], [0.8, 0.2], [0.5, 0.5]]),
+    ]
+    return cs.Network.of(tables)
+
+
+@pytest.mark.parametrize("engine", ["server", "browser"])
+def test_names_that_every_object_has_are_names_like_others(pages, engine, tmp_path):
+    net, path = inherited(), tmp_path / "page.html"
+    with cs.explore(net, open=False) as explorer:
+        path.write_text(explorer.page(), encoding="utf-8")
+        page = pages.open(explorer.url if engine == "server" else path.as_uri())
+        click(page, "constructor", "a|b")
+        assert page.get_attribute(state("constructor", "a|b"), "aria-pressed") == "true"
+        edit(page, "__proto__", "likelihood", {"toString": 0.2, "__proto__": 0.7})
+        likely = cs.Likelihood({"toString": 0.2, "__proto__": 0.7})
+        assert_shown(page, net, {"constructor": "a|b", "__proto__": likely})
+        assert values(pages.open(page.url)) == values(page)
+        pages.close()
+
+
+THERE_AND_BACK = """(view) => {
+    const cases = new Map([["one", {given: view.given, do: view.do}]]);
+    const kept = casesFromCsv(casesToCsv(cases, app.model), app.model).get("one");
+    const { given, do: set } = viewOf(fragmentOf({...emptyView(), ...view}, app.model), app.model).view;
+    return [JSON.stringify(kept), JSON.stringify({given, do: set})];
+}"""
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        {"given": {"constructor": {"any": ["a", "b"]}}, "do": {}},
+        {"given": {"constructor": "a|b"}, "do": {}},
+        {"given": {"constructor": "do:a"}, "do": {}},
+        {"given": {}, "do": {"constructor": "a"}},
+        {"given": {"constructor": {"not": ["a|b", "do:a"]}}, "do": {}},
+    ],
+)
+def test_a_finding_that_reads_like_another_goes_there_and_back(pages, tmp_path, view):
+    page = in_file(pages, inherited(), tmp_path)
+    assert [json.loads(text) for text in page.evaluate(THERE_AND_BACK, view)] == [view, view]
+
+
+def test_a_number_that_is_set_is_no_longer_given(pages):
+    net = cs.Network.of([cs.LinearGaussian(cs.Variable("x"), (), 2.0, [], 3.0)])
+    with cs.explore(net, open=False) as explorer:
+        page = pages.open(explorer.url + "#given=x=1")
+        page.click("[data-test=do]")
+        field = page.locator("[data-test=number]")
+        field.fill("5")
+        after(page, lambda: field.press("Enter"))
+        assert page.url.endswith("#do=x=5&node=x")
+        pages.close()
+
+
+def test_undo_takes_back_what_the_back_button_did(pages, url):
+    page = pages.open(url)
+    click(page, "c", "yes")
+    click(page, "b", "low")
+    after(page, page.go_back)
+    after(page, lambda: page.click("[data-test=undo]"))
+    assert_shown(page, small(), {"c": "yes", "b": "low"})
+
+
+def test_a_fragment_that_is_typed_tells_what_is_wrong_with_it(pages, url):
+    page = pages.open(url)
+    after(page, lambda: page.evaluate("() => { location.hash = '#given=c=no&given=z=yes' }"))
+    assert "There is no node z" in page.inner_text("[data-test=status]")
+    after(page, lambda: page.evaluate("() => { location.hash = '#given=c=yes&do=c=no' }"))
+    assert "both given and set" in page.inner_text("[data-test=status]")
+
+
+def test_lines_of_a_file_of_cases_may_be_empty_and_faults_name_their_case(pages, url, tmp_path):
+    page, path = pages.open(url), tmp_path / "cases.csv"
+    path.write_text("case,a,b\r\none,yes,\r\n,,\r\n\r\n", encoding="utf-8")
+    page.set_input_files("[data-test=cases-load]", path)
+    page.wait_for_selector("[data-test=cases] option >> nth=1", state="attached")
+    assert page.locator("[data-test=cases] option").count() == 2
+    path.write_text("case,a,b\r\ntwo,yes,none\r\n", encoding="utf-8")
+    page.set_input_files("[data-test=cases-load]", path)
+    page.wait_for_selector("[data-test=status].problem")
+    assert "Case two, node b: There is no state none." in page.inner_text("[data-test=status]")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"given": {"a": "yes"}, "do": {"a": "no"}}, "both given and set"),
+        ({"given": {"a": {"soft": {"yes": 0.5}}}}, "must sum to one"),
+        ({"given": {"a": {"likelihood": {"yes": -1.0, "no": 2.0}}}}, "zero or more"),
+    ],
+)
+def test_the_file_refuses_what_the_library_does(pages, stored, asked, words):
+    page = pages.open(stored)
+    ask = "asked => app.engine.beliefs(asked).then(() => '', problem => problem.message)"
+    assert words in page.evaluate(ask, asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"do": {"site": "south"}, "given": {"c": "yes"}},
+        {"given": {"b": {"likelihood": {"low": 1e-310, "high": 3e-310}}}},
+        {"given": {"b": {"likelihood": {"low": 1e200}}, "c": {"likelihood": {"yes": 1e200}}}},
+    ],
+)
+def test_the_file_tells_how_probable_findings_are_as_the_server_does(pages, stored, asked):
+    found = pages.open(stored).evaluate("asked => app.engine.beliefs(asked)", asked)
+    wanted = Desk(Subject(small())).beliefs(asked)
+    assert found["log_probability"] == {
+        name: None if log is None else pytest.approx(log, rel=1e-9)
+        for name, log in wanted["log_probability"].items()
+    }

@@ -3,6 +3,8 @@ import { storedPanels } from "./stored.js";
 import { compiledTree, potentialsOf, propagated } from "./tree.js";
 
 const TOLERANCE = 1e-12;
+const ROUNDED = 1e-9; // from one, of what sums to one
+const LARGEST_LIKELIHOOD = 1e300;
 const MOST_ROUNDS = 1000;
 const MOST_KEPT = 4;
 
@@ -62,7 +64,9 @@ export function networkOf(model, stored) {
 export function answered(network, question) {
   const evidence = evidenceOf(network, question.given ?? {});
   const potentials = potentialsFor(network, question.do ?? {});
-  const weights = sourceWeights(network, evidence, question.do ?? {});
+  refuseBoth(question.given ?? {}, question.do ?? {});
+  const priors = sourcePriors(network, question.do ?? {});
+  const weights = priors.map((p, f) => p * (evidence.source?.[f] ?? 1));
   const plain = runs(network, potentials, evidence.likelihoods);
   const together = fitted(evidence, (likelihoods, sourceLikelihood) => {
     const all = likelihoods === evidence.likelihoods ? plain : runs(network, potentials, likelihoods);
@@ -72,7 +76,10 @@ export function answered(network, question) {
   const ofSources = network.sources
     .map((source, f) => [source, f])
     .filter(([source]) => source !== null);
-  const logs = [["all", logOfAll(weights, plain)], ...ofSources.map(([source, f]) => [source, plain[f].log])];
+  const logs = [
+    ["all", logOfAll(weights, plain) + evidence.scale + evidence.sourceScale],
+    ...ofSources.map(([source, f]) => [source, priors[f] > 0 ? plain[f].log + evidence.scale : -Infinity]),
+  ];
   return {
     all: named(network, together),
     by_source: Object.fromEntries(
@@ -129,13 +136,23 @@ function code(network, name, state) {
   return at;
 }
 
+function refuseBoth(given, set) {
+  const both = Object.keys(given).find((name) => Object.hasOwn(set, name));
+  if (both !== undefined) throw new Error(`'${both}' is both given and set from outside.`);
+}
+
 // Likelihoods and soft distributions by the number of the variable; those of the source apart.
+// The largest entry of a likelihood is 1; the logarithms of what they lost are added up.
 function evidenceOf(network, given) {
-  const evidence = { likelihoods: new Map(), soft: new Map(), source: null, softSource: null };
+  const evidence = { likelihoods: new Map(), soft: new Map(), source: null, softSource: null, scale: 0, sourceScale: 0 };
   for (const [name, finding] of Object.entries(given)) {
-    const vector = vectorOf(network, name, finding);
+    const isSource = name === network.model.source;
     const isSoft = typeof finding === "object" && Object.hasOwn(finding, "soft");
-    if (name === network.model.source) evidence[isSoft ? "softSource" : "source"] = vector;
+    const found = vectorOf(network, name, finding);
+    const largest = isSoft ? 1 : Math.max(...found);
+    const vector = found.map((number) => number / largest);
+    evidence[isSource ? "sourceScale" : "scale"] += Math.log(largest);
+    if (isSource) evidence[isSoft ? "softSource" : "source"] = vector;
     else evidence[isSoft ? "soft" : "likelihoods"].set(network.index.get(name), vector);
   }
   return evidence;
@@ -147,17 +164,23 @@ function vectorOf(network, name, finding) {
   const codes = (isList ? values : Object.keys(values)).map((state) => code(network, name, state));
   const vector = network.model.nodes[name].states.map(() => Number(kind === "not"));
   codes.forEach((k, i) => (vector[k] = isList ? Number(kind === "any") : Object.values(values)[i]));
+  if (!vector.every((number) => number >= 0 && number < LARGEST_LIKELIHOOD)) {
+    throw new Error(`given '${name}': numbers of zero or more are wanted.`);
+  }
   const total = vector.reduce((a, b) => a + b, 0);
   if (!(total > 0)) throw new Error(`given '${name}': no state is left.`);
-  return kind === "soft" ? vector.map((p) => p / total) : vector;
+  if (kind !== "soft") return vector;
+  if (Math.abs(total - 1) > ROUNDED) throw new Error(`given '${name}': soft evidence must sum to one, got ${total}.`);
+  return vector.map((p) => p / total);
 }
 
-// P(F = f) times the likelihood of what is known about the source.
-function sourceWeights(network, { source }, set) {
-  const { model, tree } = network;
-  const isSet = model.source !== null && Object.hasOwn(set, model.source);
-  const chosen = isSet ? code(network, model.source, set[model.source]) : -1;
-  return Array.from(tree.prior, (p, f) => (isSet ? Number(f === chosen) : p) * (source?.[f] ?? 1));
+// P(F = f), or 1 for the source that is set.
+function sourcePriors(network, set) {
+  const { source } = network.model;
+  const prior = Array.from(network.tree.prior);
+  if (source === null || !Object.hasOwn(set, source)) return prior;
+  const chosen = code(network, source, set[source]);
+  return prior.map((_, f) => Number(f === chosen));
 }
 
 function logOfAll(weights, all) {

@@ -1,5 +1,5 @@
 // Cases: findings with a name, and a CSV file with one row for each of them.
-import { findingOf, findingText } from "./texts.js";
+import { doneText, findingOf, findingText, refuseList } from "./texts.js";
 
 const cell = (text) => (/[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text);
 
@@ -7,12 +7,14 @@ export function csvOf(rows) {
   return rows.map((row) => row.map((text) => cell(String(text))).join(",")).join("\r\n") + "\r\n";
 }
 
-export function casesToCsv(cases, nodes) {
+export function casesToCsv(cases, model) {
+  const nodes = Object.keys(model.nodes);
   const rows = [...cases].map(([name, { given, do: set }]) => [
     name,
     ...nodes.map((node) => {
-      if (Object.hasOwn(set, node)) return `do:${findingText(set[node])}`;
-      return Object.hasOwn(given, node) ? findingText(given[node]) : "";
+      const { states } = model.nodes[node];
+      if (Object.hasOwn(set, node)) return doneText(set[node], states);
+      return Object.hasOwn(given, node) ? findingText(given[node], states) : "";
     }),
   ]);
   return csvOf([["case", ...nodes], ...rows]);
@@ -23,18 +25,24 @@ export function casesFromCsv(text, model) {
   const nodes = (head ?? []).slice(1);
   const unknown = nodes.find((node) => !Object.hasOwn(model.nodes, node));
   if (unknown !== undefined) throw new Error(`The file has a column ${unknown}, which is no node.`);
-  return new Map(rows.map(([name, ...cells]) => [name, caseOf(nodes, cells, model)]));
+  const told = rows.filter((row) => row.some((text) => text !== "")); // lines that are not empty
+  return new Map(told.map(([name, ...cells]) => [name, caseOf(name, nodes, cells, model)]));
 }
 
-function caseOf(nodes, cells, model) {
+function caseOf(name, nodes, cells, model) {
   const [given, set] = [[], []];
   nodes.forEach((node, i) => {
     const text = cells[i] ?? "";
     const { states } = model.nodes[node];
     if (text === "" && !states?.includes("")) return;
     const isDone = text.startsWith("do:") && !states?.includes(text);
-    if (isDone) set.push([node, findingOf(text.slice(3), states)]);
-    else given.push([node, findingOf(text, states)]);
+    try {
+      const finding = findingOf(isDone ? text.slice(3) : text, states);
+      if (isDone) refuseList(finding);
+      (isDone ? set : given).push([node, finding]);
+    } catch (problem) {
+      throw new Error(`Case ${name}, node ${node}: ${problem.message}`);
+    }
   });
   return { given: Object.fromEntries(given), do: Object.fromEntries(set) };
 }

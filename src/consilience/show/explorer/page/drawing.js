@@ -1,6 +1,6 @@
 // The graph: arcs, boxes, bars, strokes of the sources, densities.
 import { fittedText, svgElement } from "./elements.js";
-import { shortNumber } from "./texts.js";
+import { shortNumber, under } from "./texts.js";
 
 const MOST_ROWS = 8;
 const HEAD = 22;
@@ -145,7 +145,7 @@ function shownStates(drawing, node) {
   const { states } = node;
   if (states.length <= MOST_ROWS) return states.map((_, k) => k);
   const belief = drawing.answer.all[node.name];
-  const finding = drawing.view.do[node.name] ?? drawing.view.given[node.name];
+  const finding = findingAt(drawing.view, node.name);
   const first = (k) => (typeof finding === "object" || states[k] !== finding ? belief[k] : 2);
   const likely = states.map((_, k) => k).sort((a, b) => first(b) - first(a) || a - b);
   return likely.slice(0, MOST_ROWS - 1).sort((a, b) => a - b);
@@ -220,7 +220,7 @@ function updateRow(drawing, node, row) {
   const hasMoved = old !== undefined && Math.abs(old - p) > 0.002;
   setOnce(row.tick, "d", hasMoved ? `M${(NAMES + old * width).toFixed(2)} 1v13` : "");
   setOnce(element, "aria-pressed", pressed(view, node.name, node.states[row.k]));
-  element.classList.toggle("excluded", isExcluded(view.given[node.name], node.states[row.k]));
+  element.classList.toggle("excluded", isExcluded(under(view.given, node.name), node.states[row.k]));
   if (element.getAttribute("data-value") !== p.toFixed(6)) {
     element.setAttribute("data-value", p.toFixed(6));
     element.setAttribute("aria-label", `${node.name} ${node.states[row.k]} ${percent(p)}`);
@@ -270,11 +270,13 @@ export function percent(p) {
 }
 
 function pressed(view, node, state) {
-  const finding = view.do[node] ?? view.given[node];
+  const finding = findingAt(view, node);
   if (finding === undefined || typeof finding !== "object") return String(finding === state);
   if (finding.any) return finding.any.includes(state) ? "mixed" : "false";
   return finding.not ? "false" : "mixed";
 }
+
+const findingAt = (view, name) => under(view.do, name) ?? under(view.given, name);
 
 const isExcluded = (finding, state) => Boolean(finding?.not?.includes(state));
 
@@ -303,7 +305,7 @@ function drawDensity(drawing, node) {
       parts.marks[s].setAttribute("transform", `translate(${scale.x(own.mean)} 22)`);
     }
   });
-  const known = view.do[node.name] ?? view.given[node.name];
+  const known = findingAt(view, node.name);
   if (document.activeElement !== parts.input) parts.input.value = known ?? "";
 }
 

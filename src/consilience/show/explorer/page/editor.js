@@ -1,5 +1,6 @@
 // The dialog for findings that a click cannot say: several states, likelihoods, distributions.
 import { byId, htmlElement } from "./elements.js";
+import { under } from "./texts.js";
 
 const TITLES = {
   any: "one of these states",
@@ -60,7 +61,7 @@ function checkbox(state, chosen) {
 
 function slider(state, chosen, usual) {
   const input = htmlElement("input", { type: "range", min: "0", max: "1", step: "0.01" });
-  input.value = chosen ? chosen[state] ?? 0 : usual;
+  input.value = chosen ? under(chosen, state) ?? 0 : usual;
   return input;
 }
 

@@ -11,7 +11,7 @@ import { beliefsCsv, pictureText, pngOf } from "./saving.js";
 import { serverEngine } from "./server.js";
 import { drawPanel, drawTabs } from "./side.js";
 import { keepPlace, layOut, lookAround, lookAt, mostConnected, sightOf, walk, walkTo } from "./sight.js";
-import { emptyView, findingWords, fragmentOf, shortNumber, viewOf } from "./texts.js";
+import { emptyView, findingWords, fragmentOf, shortNumber, under, viewOf } from "./texts.js";
 
 const pristine = document.documentElement.outerHTML;
 const PANEL_DELAY = 300; // milliseconds that a panel waits for the next click
@@ -120,7 +120,7 @@ function show(view, isNew = true) {
   const isAsked = question(view) !== question(app.view);
   app.view = view;
   if (isAsked) app.problem = "";
-  if (isNew) history.pushState(null, "", `#${fragmentOf(view)}`);
+  if (isNew) history.pushState(null, "", `#${fragmentOf(view, app.model)}`);
   if (isAsked) ask(isLaidOut ? app.answer : app.drawing.before); // to compare changes no belief
   else redraw();
   if (!isLaidOut) layOut(app);
@@ -221,7 +221,7 @@ function probabilityWords({ all, ...bySource }) {
 function setState(name, state, { isNot = false } = {}) {
   const { given, do: set, node } = app.view;
   if (app.isDoing) return change({ do: toggled(set, name, state), given: without(given, name), node: name });
-  const old = given[name];
+  const old = under(given, name);
   const rest = { given: given, do: without(set, name), node: name };
   if (!isNot) return change({ ...rest, given: toggled(given, name, state), node: name ?? node });
   const named = old?.not ?? [];
@@ -244,7 +244,7 @@ function editNode(name) {
   const { states } = app.model.nodes[name];
   if (states === null || !app.answer) return;
   openEditor(name, states, {
-    finding: app.view.given[name],
+    finding: under(app.view.given, name),
     belief: app.answer.all[name],
     set: (finding) => {
       if (finding === undefined) clearNode(name);
@@ -254,14 +254,18 @@ function editNode(name) {
 }
 
 function setNumber(name, text) {
-  const key = app.isDoing ? "do" : "given";
   if (text.trim() === "" || !Number.isFinite(Number(text))) return clearNode(name);
-  return change({ [key]: withOne(app.view[key], name, Number(text)), node: name });
+  const [key, other] = app.isDoing ? ["do", "given"] : ["given", "do"];
+  return change({
+    [key]: withOne(app.view[key], name, Number(text)),
+    [other]: without(app.view[other], name),
+    node: name,
+  });
 }
 
 function chooseNode(name) {
   app.view = { ...app.view, node: name };
-  history.replaceState(null, "", `#${fragmentOf(app.view)}`);
+  history.replaceState(null, "", `#${fragmentOf(app.view, app.model)}`);
   redraw();
 }
 
@@ -397,7 +401,7 @@ function listen() {
     theme: nextTheme,
     help: () => byId("keys").showModal(),
     "case-save": keepCase,
-    "cases-save": () => offered("cases.csv", casesToCsv(app.cases, Object.keys(app.model.nodes)), "text/csv"),
+    "cases-save": () => offered("cases.csv", casesToCsv(app.cases, app.model), "text/csv"),
     "row-before": () => openRow(Number(byId("row").value || 2) - 1),
     "row-after": () => openRow(Number(byId("row").value || 0) + 1),
   })) {
@@ -405,7 +409,10 @@ function listen() {
   }
   byId("row").addEventListener("change", () => openRow(byId("row").value));
   byId("cases").addEventListener("change", openCase);
-  byId("cases-load").addEventListener("change", (event) => loadCases(event.target.files[0]));
+  byId("cases-load").addEventListener("change", async (event) => {
+    await loadCases(event.target.files[0]);
+    event.target.value = ""; // the same file can be read again
+  });
   byId("find").addEventListener("change", () => findNode(byId("find").value));
   byId("find").addEventListener("keydown", (event) => {
     if (event.key === "Enter") findNode(byId("find").value);
@@ -419,7 +426,17 @@ function listen() {
   world.addEventListener("mouseleave", () => followArcs(app.drawing, null));
   world.addEventListener("focusin", (event) => followArcs(app.drawing, nodeAt(event.target)));
   document.addEventListener("keydown", onKey);
-  window.addEventListener("popstate", () => show(viewOf(location.hash, app.model).view, false));
+  window.addEventListener("popstate", walkHistory);
+}
+
+// The browser's back button, or another fragment in the address, is a change that undo takes back.
+function walkHistory() {
+  const { view, problems } = viewOf(location.hash, app.model);
+  app.past.push(app.view);
+  app.future = [];
+  show(view, false);
+  app.problem = problems.join(" ");
+  drawStatus();
 }
 
 const nodeAt = (element) => element.closest("[data-test=node]")?.getAttribute("data-node") ?? null;

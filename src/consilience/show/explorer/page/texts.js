@@ -3,10 +3,21 @@
 
 export const KINDS = ["any", "not", "likelihood", "soft"];
 
+// What stands under a name, which may be one that every object has, such as "constructor".
+export const under = (values, name) => (Object.hasOwn(values, name) ? values[name] : undefined);
+
 export function quoted(name, signs) {
   const isPlain = name !== "" && name === name.trim() && !name.startsWith('"');
   if (isPlain && ![...signs].some((sign) => name.includes(sign))) return name;
-  return `"${name.replaceAll('"', '""')}"`;
+  return inQuotes(name);
+}
+
+const inQuotes = (name) => `"${name.replaceAll('"', '""')}"`;
+
+// A state that a node is set to, in a cell.
+export function doneText(state, states) {
+  const plain = `do:${state}`;
+  return states?.includes(plain) ? `do:${inQuotes(state)}` : plain;
 }
 
 // The name before the first sign, and the rest after it.
@@ -30,12 +41,15 @@ export function namesBetween(text, sign) {
   return names;
 }
 
-export function findingText(finding) {
+// A list that reads like one of the node's states has its names in quotes.
+export function findingText(finding, states = null) {
   if (typeof finding !== "object") return String(finding);
   const [[kind, values]] = Object.entries(finding);
   if (Array.isArray(values)) {
-    const joined = values.map((state) => quoted(state, "|:")).join("|");
-    return kind === "not" ? `not:${joined}` : values.length === 1 ? values[0] : joined;
+    const written = (name) => (kind === "not" ? "not:" : "") + values.map(name).join("|");
+    if (kind === "any" && values.length === 1) return values[0];
+    const plain = written((state) => quoted(state, "|:"));
+    return states?.includes(plain) ? written(inQuotes) : plain;
   }
   const parts = Object.entries(values).map(([state, number]) => `${quoted(state, "|:")}:${number}`);
   return `${kind}:${parts.join("|")}`;
@@ -56,15 +70,15 @@ export function findingOf(text, states) {
 }
 
 function numbersOf(text, states) {
-  const numbers = {};
+  const numbers = [];
   let rest = text;
   while (rest !== "") {
     const [name, more] = nameBefore(rest, ":");
     const [number, after] = nameBefore(more, "|");
-    numbers[stateOf(name, states)] = Number(number);
+    numbers.push([stateOf(name, states), Number(number)]);
     rest = after;
   }
-  return numbers;
+  return Object.fromEntries(numbers);
 }
 
 function stateOf(name, states) {
@@ -88,13 +102,13 @@ export function shortNumber(number) {
   return size < 0.001 || size >= 1e6 ? number.toExponential(1) : String(Number(number.toPrecision(3)));
 }
 
-export function fragmentOf(view) {
+export function fragmentOf(view, model) {
   const encode = (text) =>
     encodeURIComponent(text).replace(/%(3D|3A|2C|2F)/g, (code) => decodeURIComponent(code));
   const parts = [];
   for (const key of ["given", "do"]) {
     for (const [node, finding] of Object.entries(view[key])) {
-      parts.push(`${key}=${encode(`${quoted(node, "=")}=${findingText(finding)}`)}`);
+      parts.push(`${key}=${encode(`${quoted(node, "=")}=${findingText(finding, model.nodes[node].states)}`)}`);
     }
   }
   if (view.sources) {
@@ -129,8 +143,10 @@ function readPart(view, key, text, model) {
   if (key === "given" || key === "do") {
     const [node, rest] = nameBefore(text, "=");
     const finding = findingOf(rest, known(model, node).states);
-    if (key === "do" && typeof finding === "object") throw new Error("a node is set to one state.");
-    view[key][node] = joinedFindings(view[key][node], finding);
+    if (key === "do") refuseList(finding);
+    if (Object.hasOwn(view[key === "do" ? "given" : "do"], node)) throw new Error("the node is both given and set.");
+    const joined = [node, joinedFindings(under(view[key], node), finding)];
+    view[key] = Object.fromEntries([...Object.entries(view[key]), joined]);
   } else if (key === "sources") {
     view.sources = namesBetween(text, "|").filter((name) => Object.hasOwn(model.sources, name));
   } else if (key === "node" || key === "focus") {
@@ -141,6 +157,11 @@ function readPart(view, key, text, model) {
   } else {
     throw new Error("this is no part of a view.");
   }
+}
+
+// A node is set to one state or number.
+export function refuseList(finding) {
+  if (typeof finding === "object") throw new Error("a node is set to one state.");
 }
 
 // A node that is given again may have those states too.
