@@ -15,6 +15,8 @@ from consilience.show.panels.borrowing import FITTED, POSITIONS, held_out_losses
 from consilience.show.panels.compare import table_distances
 from consilience.show.panels.question import NEEDS, PanelAnswer, Question, Subject
 from consilience.show.panels.registry import panel, panels
+from consilience.show.picture import told_apart
+from consilience.show.svg_charts import bar_chart
 from consilience.show.svg_series import series_chart
 
 NASTY = "<img src=x onerror=alert(1)>"
@@ -161,6 +163,21 @@ def test_the_node_panel_shows_before_and_after():
     assert f"before {before:.6g}" in answer.svg
 
 
+def test_the_node_panel_shows_the_density_of_a_number_as_wide_as_other_charts():
+    about = subject("continuous")
+    answer = panel("node").answer(Question(about, node="b", given={"a": 1.0}))
+    before, after = (about.network.query("b", given) for given in ({}, {"a": 1.0}))
+    assert (
+        f"mean {after.mean:.5g} and the sd {after.sd:.4g}, it had {before.mean:.5g}"
+        in answer.notes[0]
+    )
+    width = float(ElementTree.fromstring(answer.svg).attrib["width"])
+    assert width < 600
+    for source in ("p", "q"):
+        mean = about.network.query("b", {"a": 1.0, "place": source}).mean
+        assert f"{source}: {mean:.6g}" in answer.svg
+
+
 def test_the_differences_panel_has_the_parts_of_its_function():
     about = subject("many sources")
     answer = panel("differences").answer(Question(about, node="y", options={"draws": 50}))
@@ -213,6 +230,29 @@ def test_borrowing_is_the_fit_at_every_position():
     losses = held_out_losses(about, "y", "s = 10", 2)
     for source, loss in by_source.items():
         assert losses[source] == pytest.approx(loss, rel=1e-9)
+
+
+def test_long_names_that_begin_and_end_alike_are_told_apart():
+    names = [f"the university hospital number {i} beside the river" for i in range(12)]
+    shown = told_apart(names, 16)
+    assert len(set(shown.values())) == 12
+    assert max(map(len, shown.values())) <= 16
+    chart = bar_chart(dict.fromkeys(names, 1.0), label="rows")
+    texts = re.findall(r">([^<]*)<title>", chart.body)
+    assert set(texts) - {""} == set(told_apart(names, 30).values())
+    assert len(set(told_apart(names, 30).values())) == 12
+    assert told_apart(["a", "b", "a" * 40], 16) == {
+        "a": "a",
+        "b": "b",
+        "a" * 40: f"{'a' * 10}…aaaaa",
+    }
+
+
+def test_pooled_tables_of_a_graph_with_its_source_are_the_same_in_all_sources():
+    net = cs.fit(cs.DAG([("source", "x"), *graph().arcs]), rows(3), cs.HDMCS(s=5))
+    answer = panel("borrowing").answer(Question(Subject(net, rows(3)), node="y"))
+    pooled = [line[2] for line in answer.table["rows"] if line[0] == "pooled"]
+    assert np.allclose(pooled, pooled[0], rtol=0, atol=1e-12)
 
 
 def test_the_gaps_panel_has_the_shares_of_the_table():
@@ -303,6 +343,30 @@ def test_the_answers_panel_has_the_numbers_of_its_functions():
     ]
     asked = {line[1]: line[2] for line in answer.table["rows"] if line[0] == "ask"}
     assert asked == dict(cs.information_value(about.network, "y", {"x": "yes"}).values)
+
+
+def test_the_answers_panel_says_once_that_its_node_has_a_finding():
+    about = subject("many sources")
+    answer = panel("answers").answer(Question(about, node="y", given={"y": "ill"}))
+    assert answer.notes == ("There is a finding about y; choose a node without one.",)
+    assert answer.table["columns"] == []
+
+
+def test_the_call_that_makes_a_network_again_makes_it():
+    about = subject("one source")
+    call = panel("provenance").answer(Question(about)).table["rows"][-1][1]
+    again = eval(call, {"cs": cs, "table": about.table})  # what a reader would type
+    assert again.dag == about.network.dag
+    large = panel("provenance").answer(Question(Subject(cs.fit(*many_columns())))).table
+    assert large["rows"][-1][1].startswith("cs.fit(net.dag, table")
+
+
+def many_columns():
+    rng = np.random.default_rng(1)
+    table = cs.read(
+        {f"a column with a long name {i}": rng.choice(["a", "b"], 8) for i in range(200)}
+    )
+    return cs.DAG(nodes=list(table.variables)), table
 
 
 def test_the_arcs_panel_lists_what_is_believed():

@@ -5,6 +5,7 @@ The colours are chosen to be read on white and on black, since the picture itsel
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ __all__ = [
     "shortened",
     "text_width",
     "together",
+    "told_apart",
     "wrapped",
 ]
 
@@ -213,6 +215,33 @@ def shortened(text: str, length: int) -> str:
         return text
     tail = (length - 1) // 3
     return f"{text[: length - 1 - tail]}…{text[-tail:]}"
+
+
+def told_apart(names: Iterable[str], length: int) -> dict[str, str]:
+    """Names of at most so many characters; those that would read alike without their beginning.
+
+    >>> told_apart(["University hospital 1 in town", "University hospital 2 in town"], 16)
+    {'University hospital 1 in town': '…1 in town', 'University hospital 2 in town': '…2 in town'}
+    """
+    shown = {name: shortened(name, length) for name in names}
+    alike: dict[str, list[str]] = {}
+    for name, text in shown.items():
+        alike.setdefault(text, []).append(name)
+    for group in alike.values():
+        start = _common(group) if len(group) > 1 else 0
+        if start:
+            rests = told_apart([name[start:] for name in group], length - 1)
+            shown |= {name: f"…{rests[name[start:]]}" for name in group}
+    return shown
+
+
+def _common(names: Sequence[str]) -> int:
+    """Where the word starts in which the names begin to differ."""
+    first, last = min(names), max(names)
+    n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    prefix = first[:n]
+    word = re.sub(r"^.*\W", "", prefix, flags=re.DOTALL)
+    return len(prefix) - len(word) or len(prefix)
 
 
 def plain(text: str) -> str:

@@ -8,13 +8,13 @@ a page may set its own colours: :data:`CHART_STYLE` are those of the explorer an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from consilience.show.marks import attribute, number, plain
-from consilience.show.picture import shortened, text_width
+from consilience.show.picture import shortened, text_width, told_apart
 
 __all__ = [
     "BAR",
@@ -26,11 +26,12 @@ __all__ = [
     "WARM",
     "WIDTH",
     "Chart",
+    "Names",
     "across",
     "axis",
     "down",
     "hatching",
-    "names_width",
+    "names_beside",
     "nested",
     "opening",
     "rect",
@@ -94,14 +95,16 @@ def words(
     anchor: str = "start",
     length: int = LABEL,
     faint: bool = False,
+    shown: str | None = None,
 ) -> str:
-    """A text beside or below a point, its middle left out if it is long."""
+    """A text beside or below a point; ``shown`` in its place, or its middle left out if long."""
+    shown = shortened(text, length) if shown is None and text else shown or ""
     shade = ' fill-opacity=".8"' if faint else ""
     side = "" if anchor == "start" else f' text-anchor="{anchor}"'
     whole = f"<title>{plain(text)}</title>" if len(text) > length else ""
     return (
         f'<text x="{number(x)}" y="{number(y)}" dy=".35em"{side}{shade}>'
-        f"{plain(shortened(text, length)) if text else ''}{whole}</text>"
+        f"{plain(shown)}{whole}</text>"
     )
 
 
@@ -172,9 +175,21 @@ def nested(svg: str, label: str) -> Chart:
     return Chart(svg.replace(sizes[0], seen, 1), scale * width, scale * height, label)
 
 
-def names_width(names: Sequence[str]) -> float:
-    """Room for names at the left of a chart."""
-    return max((text_width(shortened(name, LABEL), SIZE) for name in names), default=0.0) + 22
+class Names(NamedTuple):
+    """Names at the left of a chart, shortened so that they can be told apart."""
+
+    shown: Mapping[str, str]
+    width: float
+
+    def at(self, name: str, y: float) -> str:
+        """One of them, at the left of its line."""
+        return words(name, self.width - 8, y, anchor="end", shown=self.shown[name])
+
+
+def names_beside(names: Sequence[str]) -> Names:
+    """Names and the room that they take."""
+    shown = told_apart(names, LABEL)
+    return Names(shown, max((text_width(n, SIZE) for n in shown.values()), default=0.0) + 22)
 
 
 def ticks(low: float, high: float) -> list[float]:

@@ -20,7 +20,7 @@ from consilience.show.svg_axes import (
     across,
     axis,
     down,
-    names_width,
+    names_beside,
     opening,
     rect,
     ticks,
@@ -62,7 +62,8 @@ def interval_chart(
     ends += [one.value for one in lines if one.value is not None]
     shown = ends if mark is None else [*ends, mark]
     at = ticks(min(shown), max(shown)) if bounds is None else ticks(*bounds)
-    left = names_width([one.name for one in lines])
+    names = names_beside([one.name for one in lines])
+    left = names.width
     height = STEP * len(lines)
 
     def x(value: float) -> float:
@@ -73,7 +74,7 @@ def interval_chart(
         body.append(down(x(mark), height, GREY, 1.4))
     for i, one in enumerate(lines):
         y = STEP * (i + 0.5)
-        body.append(words(one.name, left - 8, y, anchor="end"))
+        body.append(names.at(one.name, y))
         body.append(_whisker(one, x(one.low), x(one.high), y))
         if one.value is not None:
             dot = f'<circle cx="{number(x(one.value))}" cy="{number(y)}" r="4" class="bar"'
@@ -87,7 +88,8 @@ def interval_chart(
 def bar_chart(values: Mapping[str, float], *, label: str) -> Chart:
     """Bars to both sides of 0, with their numbers."""
     at = ticks(min([0.0, *values.values()]), max([0.0, *values.values()]))
-    left = names_width(list(values))
+    names = names_beside(list(values))
+    left = names.width
     height = STEP * len(values)
 
     def x(value: float) -> float:
@@ -98,7 +100,7 @@ def bar_chart(values: Mapping[str, float], *, label: str) -> Chart:
         y, start = STEP * i + 4, min(x(0.0), x(value))
         look = f'rx="2" class="bar" fill="{BAR}"'
         drawn = rect(start, y, abs(x(value) - x(0.0)), 13, look=look)
-        body.append(words(name, left - 8, y + 6.5, anchor="end"))
+        body.append(names.at(name, y + 6.5))
         body.append(tipped(drawn, f"{name}: {value:.6g}"))
         body.append(words(f"{value:,.4g}", left + WIDTH + 10, y + 6.5))
     return Chart("".join(body), left + WIDTH + 70, height + 22, label)

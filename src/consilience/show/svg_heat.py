@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from consilience.show.marks import number, plain
-from consilience.show.picture import shortened, text_width
+from consilience.show.picture import text_width, told_apart
 from consilience.show.svg_axes import (
     BAR,
     GREY,
@@ -18,7 +18,7 @@ from consilience.show.svg_axes import (
     WARM,
     Chart,
     hatching,
-    names_width,
+    names_beside,
     rect,
     tipped,
     words,
@@ -55,14 +55,16 @@ def heat_chart(
     shown = [line[: len(columns)] for line in cells[: len(rows)]]
     texts = [cell.text for line in shown for cell in line if cell is not None]
     width = max([26.0, *(text_width(text, SIZE) + 10 for text in texts)])
-    names = [shortened(name, NAME) for name in columns]
+    apart = told_apart(columns, NAME)
+    names = [apart[name] for name in columns]
     is_turned = any(text_width(name, SIZE) > width - 4 for name in names)
     head = (0.72 * max((text_width(n, SIZE) for n in names), default=0) + 16) if is_turned else 20.0
-    left = names_width(rows)
+    sides = names_beside(rows)
+    left = sides.width
     body = [_column(n, left + width * (k + 0.5), head, is_turned) for k, n in enumerate(names)]
     for i, (name, line) in enumerate(zip(rows, shown, strict=True)):
         y = head + HEIGHT * i
-        body.append(words(name, left - 8, y + HEIGHT / 2, anchor="end"))
+        body.append(sides.at(name, y + HEIGHT / 2))
         body += [_box(cell, left + width * k, y, width) for k, cell in enumerate(line)]
     turned = 0.72 * text_width(names[-1], SIZE) if is_turned and names else 0.0
     total = left + width * len(columns) + max(16.0, turned)

@@ -13,7 +13,7 @@ import numpy as np
 from consilience.classify.evaluation import CalibrationCurve
 from consilience.show.calibration import wilson
 from consilience.show.marks import number
-from consilience.show.picture import SOURCE_COLORS, shortened, text_width
+from consilience.show.picture import SOURCE_COLORS, text_width, told_apart
 from consilience.show.svg_axes import (
     BAR,
     GREY,
@@ -32,6 +32,7 @@ __all__ = ["reliability_chart", "series_chart"]
 HEIGHT = 190.0
 SIDE = 260.0
 LINE = 15.0  # between two names
+NAME, KEY = 20, 30  # letters of a name beside a chart, and in its key
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "1 3", "10 4", "6 2 1 2")
 PALE = frozenset({"#E69F00", "#56B4E9"})
 """Colours that need an edge on white."""
@@ -63,6 +64,7 @@ def series_chart(
     ]
     if marked is not None:
         body.append(down(left + step * marked, HEIGHT, GREY, 6, opacity=".35"))
+    names = told_apart(series, NAME)
     ends = _apart([y(_last(line)) for line in series.values()])
     for i, (name, line) in enumerate(series.items()):
         points = [(left + step * k, y(v)) for k, v in enumerate(line) if np.isfinite(v)]
@@ -70,10 +72,10 @@ def series_chart(
         parts = (points[:-1], points[-1:]) if is_apart else (points,)
         drawn = "".join(_line(part, i, len(series)) for part in parts)
         body.append(tipped(drawn, name))
-        body.append(words(name, left + width + 12, ends[i], length=20))
+        body.append(words(name, left + width + 12, ends[i], shown=names[name]))
     if below:
         body.append(words(below, left + width / 2, HEIGHT + 36, anchor="middle", length=90))
-    room = max((text_width(shortened(name, 20), SIZE) for name in series), default=0.0)
+    room = max((text_width(name, SIZE) for name in names.values()), default=0.0)
     foot = 48.0 if below else 28.0
     return Chart("".join(body), left + width + room + 24, max(HEIGHT, *ends, 0) + foot, label)
 
@@ -100,10 +102,11 @@ def reliability_chart(curves: Mapping[str, CalibrationCurve], *, label: str) -> 
     body.append(words("predicted probability", left + SIDE / 2, foot, anchor="middle"))
     body.append(_counts(first, left, foot + 16))
     key_top = foot + 84
+    names = told_apart(curves, KEY)
     for i, name in enumerate(curves):
         y = key_top + 18 * i
         body.append(_line([(left, y), (left + 26, y)], i, len(curves)))
-        body.append(words(f"{name} ({_rows(curves[name])} rows)", left + 36, y, length=44))
+        body.append(words(f"{names[name]} ({_rows(curves[name])} rows)", left + 36, y, length=60))
     return Chart("".join(body), left + SIDE + 60, key_top + 18 * len(curves), label)
 
 

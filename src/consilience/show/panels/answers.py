@@ -31,6 +31,9 @@ Row = list[Any]
 
 
 def _find(question: Question) -> PanelAnswer:
+    if question.shown_node in question.given:
+        why = f"There is a finding about {question.shown_node}; choose a node without one."
+        return PanelAnswer("", grid((), ()), (why,))
     charts: list[Chart] = []
     rows: list[Row] = []
     notes: list[str] = []

@@ -15,7 +15,10 @@ from typing import Any, Final
 import numpy as np
 
 from consilience import _check
-from consilience.classify.refits import aligned_rows, fitted_again, predicted
+from consilience.classify.refits import aligned_rows, graph_of, predicted
+from consilience.classify.seen_sources import with_seen_sources
+from consilience.graph.dag import DAG
+from consilience.learning import fit
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
 from consilience.parameters.hierarchical import HDMCS
@@ -29,10 +32,11 @@ from consilience.show.svg_series import series_chart
 __all__ = ["FITTED", "PANEL", "POSITIONS", "held_out_losses", "refitted"]
 
 FITTED = "as fitted"
+POOLED = "pooled"
 POSITIONS: Final[Mapping[str, Any]] = {
     "separate": Separate(Dirichlet()),
     **{f"s = {s:g}": HDMCS(s=s) for s in (0.1, 1.0, 10.0, 100.0, 1000.0)},
-    "pooled": Pooled(Dirichlet()),
+    POOLED: Pooled(Dirichlet()),
 }
 """The estimators from separate to pooled."""
 
@@ -46,8 +50,16 @@ def refitted(subject: Subject, position: str) -> Network:
         return subject.network
     _check.known("position", [position], POSITIONS)
     assert subject.table is not None
-    rows = aligned_rows(subject.network, subject.table)
-    return fitted_again(subject.network, rows, {"estimator": POSITIONS[position]})
+    net, table = subject.network, subject.table
+    rows = with_seen_sources(aligned_rows(net, table))
+    return fit(_graph(net, position), rows, POSITIONS[position])
+
+
+def _graph(net: Network, position: str) -> DAG:
+    """The network's graph; pooled tables do not depend on the source, which then has no arcs."""
+    graph = graph_of(net)
+    is_apart = position == POOLED and net.source in graph.nodes
+    return graph.without(str(net.source)) if is_apart else graph
 
 
 @lru_cache(maxsize=64)
@@ -57,7 +69,8 @@ def held_out_losses(
     """Log loss of a node given the others on rows not learned from, in all and by source."""
     assert subject.table is not None
     choices = None if position == FITTED else {"estimator": POSITIONS[position]}
-    found = predicted(subject.network, subject.table, target, folds=folds, choices=choices)
+    net = refitted(subject, position)
+    found = predicted(net, subject.table, target, folds=folds, choices=choices)
     if not found.folds:
         return {}
     measured = found.evaluation

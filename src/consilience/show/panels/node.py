@@ -25,9 +25,8 @@ from consilience.show.known_beliefs import beliefs_given
 from consilience.show.panels.question import Panel, PanelAnswer, Question, Subject, grid
 from consilience.show.panels.rows_behind import rows_behind
 from consilience.show.svg_axes import Chart
-from consilience.show.svg_beliefs import BeliefLine, belief_chart
+from consilience.show.svg_beliefs import BeliefLine, belief_chart, density_chart
 from consilience.show.svg_charts import Interval, interval_chart, stack
-from consilience.show.svg_series import series_chart
 from consilience.show.text import layout_of
 
 __all__ = ["LEVEL", "PANEL", "Parameters", "believed", "chosen_state", "parameters"]
@@ -127,13 +126,13 @@ def _beliefs(question: Question, net: Network, node: str) -> tuple[list[Chart], 
     if after is None:
         return [], ["What is given cannot happen, in no source."]
     sources = question.shown_sources if net.source not in (node, *question.given) else ()
-    if not isinstance(after, Factor):
-        return _numbers(question, node, after)
     each = {
-        one: found.values
+        one: found
         for one in sources
         if (found := believed(net, node, {**question.given, str(net.source): one})) is not None
     }
+    if not isinstance(after, Factor):
+        return _numbers(question, node, before, after, each=each)
     states = net.variables[node].discrete_states
     is_moved = bool(question.given or question.do)
     lines = [
@@ -141,7 +140,7 @@ def _beliefs(question: Question, net: Network, node: str) -> tuple[list[Chart], 
             state,
             float(after.values[k]),
             float(before.values[k]) if is_moved else None,
-            {one: float(values[k]) for one, values in each.items()},
+            {one: float(found.values[k]) for one, found in each.items()},
         )
         for k, state in enumerate(states[:N_DRAWN])
     ]
@@ -159,18 +158,29 @@ def _beliefs(question: Question, net: Network, node: str) -> tuple[list[Chart], 
     return [belief_chart(lines, label=f"{words}{strokes}{tick}")], notes
 
 
-def _numbers(question: Question, node: str, after: Any) -> tuple[list[Chart], list[str]]:
-    """The density of a continuous node."""
+def _numbers(
+    question: Question, node: str, before: Any, after: Any, *, each: Mapping[str, Any]
+) -> tuple[list[Chart], list[str]]:
+    """The density of a continuous node before and after, and the mean in each source."""
     if not hasattr(after, "sd"):
         return [], [f"{node} is known: {float(after):.6g}."]
-    note = f"{node} has the mean {after.mean:.5g} and the sd {after.sd:.4g}."
-    x, density = density_curve(after)
-    if density is None:
+    told = [f"{node} has the mean {after.mean:.5g} and the sd {after.sd:.4g}"]
+    is_moved = bool(question.given or question.do)
+    if is_moved:
+        told.append(f"it had {before.mean:.5g} and {before.sd:.4g} before the findings")
+    note = ", ".join(told) + "."
+    curve, old = _curve(after), _curve(before) if is_moved else None
+    if curve is None:
         return [], [note]
-    every = max(1, len(x) // 60)
-    places = [f"{v:.3g}" if i % 15 == 0 else "" for i, v in enumerate(x[::every].tolist())]
-    chart = series_chart(places, {"density": density[::every].tolist()}, label=f"density of {node}")
-    return [chart], [note]
+    words = "; dashed: before" if old is not None else ""
+    words += "; strokes are means in sources" if each else ""
+    means = {one: float(found.mean) for one, found in each.items()}
+    return [density_chart(curve, old, means, label=f"density of {node}{words}")], [note]
+
+
+def _curve(belief: Any) -> tuple[Floats, Floats] | None:
+    x, density = density_curve(belief)
+    return None if density is None else (x, density)
 
 
 def _drawn(question: Question, found: Parameters, node: str) -> list[Chart]:

@@ -20,6 +20,8 @@ from consilience.show.svg_charts import bar_chart
 
 __all__ = ["PANEL", "model_hash", "rows_by_source"]
 
+MOST_LETTERS = 4000  # of a graph that is written in full
+
 
 def model_hash(net: Network) -> str:
     """SHA-256 of the network in the library's own format."""
@@ -66,7 +68,16 @@ def _command(subject: Subject) -> str:
     if chosen is None:
         return "not recorded"
     named = (f", {name}={_spelled(name, choice)}" for name, choice in chosen.items())
-    return f"cs.fit(cs.{graph_of(subject.network)!r}, table{''.join(named)})"
+    return f"cs.fit({_graph(subject.network)}, table{''.join(named)})"
+
+
+def _graph(net: Network) -> str:
+    """The graph in full; one that nobody would read is named."""
+    graph = graph_of(net)
+    whole = graph.to_string()
+    if len(whole) <= MOST_LETTERS:
+        return f"cs.DAG.parse({whole!r})"
+    return "net.dag" if net.source in (None, *graph.nodes) else f"net.dag.without({net.source!r})"
 
 
 def _spelled(name: str, choice: object) -> str:
