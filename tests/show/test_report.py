@@ -134,6 +134,20 @@ def test_the_ends_of_an_interval_stand_in_the_cell_of_its_number():
     assert found["rows"] == [["a", "0.5", 3.0]]
 
 
+def test_no_line_ends_inside_a_small_number():
+    text = shown_table({"columns": ["x"], "rows": [["0.002 (1.229e-07 to 0.01)"], [2.5e-9]]})
+    assert '(<span class="whole">1.229e-07</span>\u00a0to\u00a00.01)' in text
+    assert '<span class="whole">2.5e-09</span></td>' in text
+    assert ".whole{white-space:nowrap}" in cs.report(*made())
+
+
+def test_the_call_that_makes_a_network_again_stands_in_full():
+    net, rows = made()
+    text = Page(cs.report(net, rows)).text["provenance"]
+    graph = net.dag.without(net.source).to_string()
+    assert f"cs.fit(cs.DAG.parse({graph!r}), table" in " ".join(text.split())
+
+
 def test_the_command_writes_the_page(tmp_path, monkeypatch):
     net, rows = made(1)
     cs.save(net, tmp_path / "model.json")

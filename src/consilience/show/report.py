@@ -28,6 +28,7 @@ from consilience.show.panels import (
 )
 from consilience.show.panels.question import PanelAnswer, Question, Subject, grid
 from consilience.show.report_parts import (
+    CELL_LENGTH,
     document,
     figure,
     section,
@@ -54,6 +55,7 @@ MOST_NODES = 80  # larger graphs are listed
 MOST_FAMILIES = 20  # whose parameters are listed
 N_PARAMETERS = 24  # parent states of each
 N_WORST = 15
+COMMAND = 6000  # letters of the call that makes the network again
 
 
 def report(
@@ -106,7 +108,7 @@ def report(
         "parameters": _parameters(question),
         "calibration": _calibration(question, found),
         "predictions": _predictions(question, found),
-        "provenance": _shown(provenance.PANEL.answer(question)),
+        "provenance": _shown(provenance.PANEL.answer(question), length=COMMAND),
     }
     sections = [section(key, heading, parts[key]) for key, heading in SECTIONS.items()]
     findings = "".join(f"<li>{each}</li>" for each in map(_item, _findings(subject, found)))
@@ -184,12 +186,8 @@ def _target_by_source(subject: Subject) -> Iterator[str]:
     )
 
 
-def _shown(answer: PanelAnswer, *, caption: str = "") -> list[str]:
-    return [
-        sentences(answer.notes),
-        figure(answer.svg),
-        table(answer.table, caption=caption),
-    ]
+def _shown(answer: PanelAnswer, *, length: int = CELL_LENGTH) -> list[str]:
+    return [sentences(answer.notes), figure(answer.svg), table(answer.table, length=length)]
 
 
 def _sources(subject: Subject) -> list[str]:

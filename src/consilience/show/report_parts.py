@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,12 +17,13 @@ from consilience.show.panels.question import Grid
 from consilience.show.picture import shortened
 from consilience.show.svg_axes import CHART_STYLE
 
-__all__ = ["document", "figure", "section", "sentences", "table", "with_intervals"]
+__all__ = ["CELL_LENGTH", "document", "figure", "section", "sentences", "table", "with_intervals"]
 
 N_ROWS = 60
 CELL_LENGTH = 80
 UNBROKEN_TO = "\u00a0to\u00a0"  # so that both ends of a range stand on one line
 ROUNDING = 1e-12  # what is smaller is 0
+TINY = re.compile(r"[-\d.]*\de-\d+")
 
 STYLE = (
     ":root{color-scheme:light dark;--page:#ffffff;--ink:#1f2937;--soft:#526075;--box:#f1f5f9;"
@@ -33,6 +35,7 @@ STYLE = (
     "h1{font-size:1.7em;margin:0 0 .2em;overflow-wrap:anywhere}"
     "h2{font-size:1.25em;margin:2.2em 0 .5em;padding-top:.6em;border-top:1px solid var(--line)}"
     "h3{font-size:1em;margin:1.4em 0 .3em}"
+    "h2,h3,.long{overflow-wrap:anywhere}.whole{white-space:nowrap}"
     "p,li{max-width:50em;overflow-wrap:anywhere}.soft{color:var(--soft)}"
     ".findings{background:var(--box);border-left:4px solid #b45309;border-radius:4px;"
     "padding:.7em 1.2em .7em 2em}"
@@ -81,16 +84,21 @@ def sentences(notes: Iterable[str], *, kind: str = "soft") -> str:
     return "".join(f'<p class="{kind}">{_text(note, 600)}</p>\n' for note in notes)
 
 
-def table(found: Grid, *, caption: str = "", n_rows: int = N_ROWS) -> str:
-    """A plain table; of a long one the first rows, and how many there are."""
+def table(
+    found: Grid, *, caption: str = "", n_rows: int = N_ROWS, length: int = CELL_LENGTH
+) -> str:
+    """A plain table; of a long one the first rows, and how many there are.
+
+    Texts of more than ``length`` letters are cut.
+    """
     columns, rows = list(found["columns"]), list(found["rows"])
     if not rows:
         return ""
     numbers = [all(_is_number(row[k]) for row in rows) for k in range(len(columns))]
-    head = "".join(_cell(name, n, "th") for name, n in zip(columns, numbers, strict=True))
+    head = "".join(_cell(name, n, "th", length) for name, n in zip(columns, numbers, strict=True))
     lines = "".join(
-        f"<tr>{''.join(_cell(c, n, 'td') for c, n in zip(row, numbers, strict=True))}</tr>\n"
-        for row in rows[:n_rows]
+        f"<tr>{''.join(_cell(c, n, 'td', length) for c, n in zip(r, numbers, strict=True))}</tr>\n"
+        for r in rows[:n_rows]
     )
     more = f'<p class="soft">... and {len(rows) - n_rows:,} more</p>' if len(rows) > n_rows else ""
     label = f"<h3>{_text(caption)}</h3>" if caption else ""
@@ -126,11 +134,17 @@ def _is_number(cell: Any) -> bool:
     return cell is None or isinstance(cell, int | float)
 
 
-def _cell(cell: Any, is_number: bool, tag: str) -> str:
-    kind = ' class="number"' if is_number else ""
+def _cell(cell: Any, is_number: bool, tag: str, length: int) -> str:
+    is_long = isinstance(cell, str) and len(cell) > CELL_LENGTH
+    kind = ' class="number"' if is_number else ' class="long"' if is_long else ""
     scope = ' scope="col"' if tag == "th" else ""
-    text = _text(_shown(cell), CELL_LENGTH).replace(" to ", UNBROKEN_TO)
+    text = _whole(_text(_shown(cell), length).replace(" to ", UNBROKEN_TO))
     return f"<{tag}{scope}{kind}>{text}</{tag}>"
+
+
+def _whole(text: str) -> str:
+    """A text in which no line ends inside a number such as 1e-07."""
+    return TINY.sub(r'<span class="whole">\g<0></span>', text)
 
 
 def _shown(cell: Any) -> str:
