@@ -6,6 +6,7 @@ Python it changes the picture, and a click in the picture changes it.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -22,6 +23,9 @@ STYLE = (
     ":host{{display:block;color:var(--ink);background:var(--page);border-radius:6px}}"
     ".scroll{{overflow:auto;max-height:640px;padding:10px}}p{{margin:0;padding:0 10px 8px}}{page}"
 )
+
+ROOT = re.compile(r":root((?:\[[^\]]*\]|:not\([^)]*\))+)")
+"""The page in one of its themes."""
 
 
 def widget(net: Network, given: dict[str, Any] | None = None) -> Any:
@@ -76,10 +80,7 @@ def _kind(anywidget: Any, traitlets: Any) -> Any:
         def __init__(self, desk: Desk) -> None:
             self._desk = desk
             self.fault: ConsilienceError | None = None
-            page = page_file("style.css").replace(":root", ":host")
-            super().__init__(
-                facts=desk.facts(), style=STYLE.format(page=page), answer=desk.beliefs({})
-            )
+            super().__init__(facts=desk.facts(), style=_style(), answer=desk.beliefs({}))
 
         @property
         def beliefs(self) -> dict[str, Any]:
@@ -102,6 +103,12 @@ def _kind(anywidget: Any, traitlets: Any) -> Any:
                 self.fault, self.problem = fault, str(fault)
 
     return NetworkWidget
+
+
+def _style() -> str:
+    """The page's style for the element that the widget stands in."""
+    page = ROOT.sub(r":host(\1)", page_file("style.css")).replace(":root", ":host")
+    return STYLE.format(page=page)
 
 
 def _named(facts: dict[str, Any], beliefs: dict[str, Any]) -> dict[str, Any]:

@@ -655,7 +655,8 @@ def test_names_that_every_object_has_are_names_like_others(pages, engine, tmp_pa
 THERE_AND_BACK = """(view) => {
     const cases = new Map([["one", {given: view.given, do: view.do}]]);
     const kept = casesFromCsv(casesToCsv(cases, app.model), app.model).get("one");
-    const { given, do: set } = viewOf(fragmentOf({...emptyView(), ...view}, app.model), app.model).view;
+    const fragment = fragmentOf({...emptyView(), ...view}, app.model);
+    const { given, do: set } = viewOf(fragment, app.model).view;
     return [JSON.stringify(kept), JSON.stringify({given, do: set})];
 }"""
 
@@ -745,3 +746,62 @@ def test_the_file_tells_how_probable_findings_are_as_the_server_does(pages, stor
         name: None if log is None else pytest.approx(log, rel=1e-9)
         for name, log in wanted["log_probability"].items()
     }
+
+
+def test_the_chosen_node_stays_while_others_become_known(pages, url):
+    page = pages.open(url + "#node=b")
+    click(page, "c", "yes")
+    assert page.url.endswith("node=b")
+
+
+def alike(n_sources=15):
+    """Sources and states whose names begin and end alike; one source never has the first state."""
+    ward = cs.Variable(
+        "ward", tuple(f"ward {i} of the university hospital" for i in range(n_sources))
+    )
+    x = cs.Variable("שלום", tuple(f"a long name of the state {i} of it" for i in range(4)))
+    tables = np.linspace(0, 1, n_sources)[:, None] * [0.1, 0, 0, 0] + [0, 0.3, 0.3, 0.3]
+    tables[:, 3] = 1 - tables[:, :3].sum(axis=1)
+    return cs.Network.of(
+        [
+            cs.Categorical(ward, (), np.full(n_sources, 1 / n_sources)),
+            cs.Categorical(x, (ward,), tables),
+        ],
+        source="ward",
+    )
+
+
+def test_names_that_begin_and_end_alike_are_told_apart(pages, tmp_path):
+    page = in_file(pages, alike(8), tmp_path)
+    for what in (".state-name", "[data-test=source] bdi"):
+        texts = page.locator(what).all_text_contents()
+        assert len(set(texts)) == len(texts)
+
+
+def test_of_many_sources_the_least_and_the_most_likely_are_told(pages, tmp_path):
+    page = in_file(pages, alike(), tmp_path)
+    click(page, "שלום", "a long name of the state 0 of it")
+    said = page.inner_text("[data-test=status]")
+    first, last = "ward 1 of the university hospital", "ward 14 of the university hospital"
+    assert f"(from {first} 0.00714 to {last} 0.1)" in said
+    assert "cannot happen in ward 0 of the university hospital" in said
+
+
+def test_sentences_run_from_left_to_right_whatever_the_names(pages, tmp_path):
+    page = in_file(pages, alike(2), tmp_path)
+    note = page.locator("#panel .note").first
+    note.wait_for()
+    assert note.evaluate("e => getComputedStyle(e).direction") == "ltr"
+
+
+def test_paper_is_light_whatever_the_screen(pages, url):
+    page = pages.open(url, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("() => getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+
+
+def test_a_panel_without_numbers_has_no_table(pages, served):
+    page = pages.open(served.url)
+    panel = panel_of(page, "gaps")
+    assert "Nothing is missing" in panel.inner_text()
+    assert panel.locator("table, button").count() == 0

@@ -1,11 +1,12 @@
 // The graph: arcs, boxes, bars, strokes of the sources, densities.
-import { fittedText, svgElement } from "./elements.js";
+import { fittedText, fittedTexts, svgElement } from "./elements.js";
 import { shortNumber, under } from "./texts.js";
 
 const MOST_ROWS = 8;
 const HEAD = 22;
 const ROW = 19;
 const NAMES = 76; // room of the names of states
+const STATE_FONT = "700 11px";
 const NUMBERS = 38; // room of the percentages
 const CERTAIN = 1e-9; // from 0 or 1
 const COLORS = 8; // sources that have colours of their own
@@ -177,14 +178,15 @@ function rowParts(node, label, i) {
   const bar = svgElement("rect", { class: "bar", x: NAMES, y: 3, height: 8, rx: 2, width: 0 });
   const number = svgElement("text", { class: "number", x: node.width - 10, y: 11, "text-anchor": "end" });
   const hit = svgElement("rect", { class: "hit", x: 3, y: 0, width: node.width - 6, height: ROW - 1, rx: 4 });
-  const name = svgElement("text", { class: "state-name", x: 10, y: 11, text: fittedText(label, NAMES - 14, "700 11px") });
+  const name = svgElement("text", { class: "state-name", x: 10, y: 11, text: label });
   const attributes = { class: "state", transform: `translate(0 ${HEAD + i * ROW})`, role: "button", tabindex: "-1" };
   return { element: svgElement("g", attributes, [hit, name, ground, bar, number]), bar, number };
 }
 
 function stateRow(drawing, node, k, i) {
   const state = node.states[k];
-  const row = { ...rowParts(node, state, i), k, marks: [], drawn: [] };
+  node.labels ??= fittedTexts(node.states, NAMES - 14, STATE_FONT);
+  const row = { ...rowParts(node, node.labels[k], i), k, marks: [], drawn: [] };
   row.element.setAttribute("data-test", "state");
   row.element.setAttribute("data-node", node.name);
   row.element.setAttribute("data-state", state);
@@ -203,7 +205,7 @@ function strokeOf(drawing, source, s) {
 }
 
 function othersRow(node, i) {
-  const row = rowParts(node, `${node.states.length - i} others`, i);
+  const row = rowParts(node, fittedText(`${node.states.length - i} others`, NAMES - 14, STATE_FONT), i);
   row.element.classList.add("others");
   row.element.setAttribute("data-test", "others");
   row.element.setAttribute("data-node", node.name);

@@ -46,6 +46,28 @@ export function fittedText(text, room, font) {
   return shortened(text, least);
 }
 
+// Texts shortened to this room; those that would read alike, without their common beginning.
+export function fittedTexts(texts, room, font) {
+  const shown = new Map(texts.map((text) => [text, fittedText(text, room, font)]));
+  const alike = new Map();
+  for (const [text, short] of shown) alike.set(short, [...(alike.get(short) ?? []), text]);
+  for (const group of alike.values()) {
+    const start = group.length > 1 ? commonStart(group) : 0;
+    if (start === 0) continue;
+    const rests = fittedTexts(group.map((text) => text.slice(start)), room - 10, font);
+    group.forEach((text, i) => shown.set(text, `…${rests[i]}`));
+  }
+  return texts.map((text) => shown.get(text));
+}
+
+// Where the word starts in which texts begin to differ.
+function commonStart([first, ...others]) {
+  let end = 0;
+  while (end < first.length && others.every((other) => other[end] === first[end])) end += 1;
+  const word = /[\p{L}\p{N}]*$/u.exec(first.slice(0, end))[0];
+  return end - word.length || end;
+}
+
 // Offer a text or blob as a file.
 export function offered(name, content, kind) {
   const blob = content instanceof Blob ? content : new Blob([content], { type: kind });

@@ -5,7 +5,7 @@ import { casesFromCsv, casesToCsv } from "./cases.js";
 import { isCompared } from "./comparing.js";
 import { createDrawing, drawAnswer, followArcs, openNode, setOffSource } from "./drawing.js";
 import { openEditor } from "./editor.js";
-import { byId, htmlElement, offered } from "./elements.js";
+import { byId, fittedTexts, htmlElement, offered } from "./elements.js";
 import { createCamera } from "./moving.js";
 import { beliefsCsv, pictureText, pngOf } from "./saving.js";
 import { serverEngine } from "./server.js";
@@ -14,6 +14,9 @@ import { keepPlace, layOut, lookAround, lookAt, mostConnected, sightOf, walk, wa
 import { emptyView, findingWords, fragmentOf, shortNumber, under, viewOf } from "./texts.js";
 
 const pristine = document.documentElement.outerHTML;
+const CHIP_ROOM = 180; // of the name of a source
+const CHIP_HELP = "Show or hide its strokes; Shift + click: only these";
+const MOST_TOLD = 12; // sources whose probabilities the status line tells one by one
 const PANEL_DELAY = 300; // milliseconds that a panel waits for the next click
 const PANEL_PATIENCE = 1500; // milliseconds after which a panel says that it is working
 const WORKING = { svg: "", table: { columns: [], rows: [] }, notes: ["The library is working."] };
@@ -78,6 +81,7 @@ function drawSources() {
   const { source, sources, nodes } = app.model;
   if (source === null) return;
   const names = nodes[source].states;
+  const labels = fittedTexts(names, CHIP_ROOM, "14px");
   const chips = names.map((name, s) => {
     const chip = htmlElement("button", {
       type: "button",
@@ -85,9 +89,9 @@ function drawSources() {
       "data-test": "source",
       "data-source": name,
       "aria-pressed": "true",
-      title: "Show or hide its strokes; Shift + click: only these",
+      title: `${name}\n${CHIP_HELP}`,
     });
-    chip.append(htmlElement("span", { class: "sample", "aria-hidden": "true" }), htmlElement("bdi", { text: name }));
+    chip.append(htmlElement("span", { class: "sample", "aria-hidden": "true" }), htmlElement("bdi", { text: labels[s] }));
     if (sources[name] !== null) chip.append(htmlElement("span", { class: "count", text: ` ${sources[name]}` }));
     chip.addEventListener("click", (event) => toggleSource(name, event.shiftKey));
     chip.addEventListener("mouseenter", () => setOffSource(app.drawing, name));
@@ -210,20 +214,28 @@ function drawStatus() {
 function probabilityWords({ all, ...bySource }) {
   const isDensity = Object.keys(app.view.given).some((node) => app.model.nodes[node].states === null);
   const words = [`${isDensity ? "density" : "probability"} of this ${shortNumber(Math.exp(all))}`];
-  const told = Object.entries(bySource).filter(([, log]) => log !== null).map(([name, log]) => `${name} ${shortNumber(Math.exp(log))}`);
-  if (told.length) words.push(`(${told.join(", ")})`);
-  const absent = Object.entries(app.answer.by_source).filter(([, beliefs]) => beliefs === null).map(([name]) => name);
-  if (absent.length) words.push(`· cannot happen in ${absent.join(", ")}`);
+  const told = Object.entries(bySource).filter(([, log]) => log !== null).sort(([, a], [, b]) => a - b);
+  const each = app.drawing.sources.filter((name) => told.some(([one]) => one === name));
+  const likely = (name) => `${name} ${shortNumber(Math.exp(bySource[name]))}`;
+  if (each.length > MOST_TOLD) words.push(`(from ${likely(told[0][0])} to ${likely(told.at(-1)[0])})`);
+  else if (each.length) words.push(`(${each.map(likely).join(", ")})`);
+  const absent = app.drawing.sources.filter((name) => app.answer.by_source[name] === null);
+  const n = absent.length - MOST_TOLD;
+  const more = n > 0 ? ` and ${n} more sources` : "";
+  if (absent.length) words.push(`· cannot happen in ${absent.slice(0, MOST_TOLD).join(", ")}${more}`);
   return words.join(" ");
 }
 
-// Findings.
+// Findings. The node that is looked at stays while others become known.
+const chosenOr = (name) => app.view.node ?? app.model.target ?? name;
+
 function setState(name, state, { isNot = false } = {}) {
-  const { given, do: set, node } = app.view;
-  if (app.isDoing) return change({ do: toggled(set, name, state), given: without(given, name), node: name });
+  const { given, do: set } = app.view;
+  const node = chosenOr(name);
+  if (app.isDoing) return change({ do: toggled(set, name, state), given: without(given, name), node });
   const old = under(given, name);
-  const rest = { given: given, do: without(set, name), node: name };
-  if (!isNot) return change({ ...rest, given: toggled(given, name, state), node: name ?? node });
+  const rest = { given, do: without(set, name), node };
+  if (!isNot) return change({ ...rest, given: toggled(given, name, state) });
   const named = old?.not ?? [];
   const not = named.includes(state) ? named.filter((one) => one !== state) : [...named, state];
   if (not.length === 0) return change({ ...rest, given: without(given, name) });
@@ -248,7 +260,7 @@ function editNode(name) {
     belief: app.answer.all[name],
     set: (finding) => {
       if (finding === undefined) clearNode(name);
-      else change({ given: withOne(app.view.given, name, finding), do: without(app.view.do, name), node: name });
+      else change({ given: withOne(app.view.given, name, finding), do: without(app.view.do, name), node: chosenOr(name) });
     },
   });
 }
@@ -259,7 +271,7 @@ function setNumber(name, text) {
   return change({
     [key]: withOne(app.view[key], name, Number(text)),
     [other]: without(app.view[other], name),
-    node: name,
+    node: chosenOr(name),
   });
 }
 

@@ -41,11 +41,11 @@ function walkTabs(event, tab) {
 export function drawPanel(name, title, answer, more, openRow = null) {
   const panel = htmlElement("div", { "data-test": "panel", "data-panel": name });
   panel.append(htmlElement("h2", { text: title }), ...more);
-  const notes = answer.notes.map((text) => htmlElement("p", { class: "note", dir: "auto", text }));
+  const notes = answer.notes.map((text) => htmlElement("p", { class: "note" }, unbroken(text)));
   panel.append(...notes.slice(0, FIRST_NOTES));
   if (answer.svg) panel.append(htmlElement("div", { class: "picture" }, [pictureOf(answer.svg)]));
   panel.append(...notes.slice(FIRST_NOTES));
-  if (answer.table.columns.length) panel.append(...savingButtons(name, answer), tableOf(answer.table, openRow));
+  if (answer.table.rows.length) panel.append(...savingButtons(name, answer), tableOf(answer.table, openRow));
   byId("panel").replaceChildren(panel);
 }
 
@@ -78,13 +78,20 @@ function tableOf({ columns, rows }, openRow) {
     const cells = row.map((value, k) => {
       const row = openRow && /^row (\d+)(?: \(.*\))?$/s.exec(value);
       if (row) return htmlElement("td", {}, [rowButton(row, openRow)]);
-      return htmlElement("td", { class: kinds[k], dir: "auto", text: cellText(value) });
+      const kind = typeof value === "number" ? "numeric" : "";
+      return htmlElement("td", { class: kinds[k] || kind, dir: "auto" }, unbroken(cellText(value)));
     });
     return htmlElement("tr", {}, cells);
   });
   return htmlElement("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "Table" }, [
     htmlElement("table", {}, [htmlElement("thead", {}, [head]), htmlElement("tbody", {}, lines)]),
   ]);
+}
+
+// A text in which no line ends inside a number such as 1e-7.
+function unbroken(text) {
+  const parts = text.split(/(-?[\d.]*\de-\d+)/);
+  return parts.map((part, i) => (i % 2 ? htmlElement("span", { class: "whole", text: part }) : part));
 }
 
 function rowButton([text, number], openRow) {
