@@ -35,7 +35,7 @@ STYLE = (
     "h1{font-size:1.7em;margin:0 0 .2em;overflow-wrap:anywhere}"
     "h2{font-size:1.25em;margin:2.2em 0 .5em;padding-top:.6em;border-top:1px solid var(--line)}"
     "h3{font-size:1em;margin:1.4em 0 .3em}"
-    "h2,h3,.long{overflow-wrap:anywhere}.whole{white-space:nowrap}"
+    "h2,h3,.long{overflow-wrap:anywhere}.long{max-width:40em}.whole{white-space:nowrap}"
     "p,li{max-width:50em;overflow-wrap:anywhere}.soft{color:var(--soft)}"
     ".findings{background:var(--box);border-left:4px solid #b45309;border-radius:4px;"
     "padding:.7em 1.2em .7em 2em}"

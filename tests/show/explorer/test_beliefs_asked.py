@@ -165,6 +165,14 @@ def test_rows_of_the_table_are_findings():
         desk(small(), table=table).row("5")
 
 
+def test_numbers_of_a_row_that_the_network_cuts_are_states():
+    raw = cs.read({"x": [1.5, 2.5, 3.5, 4.5] * 5, "y": ["a", "b", "b", "a"] * 5})
+    cut = cs.discretize(raw, {"x": cs.Quantiles(2)})
+    net = cs.fit(cs.DAG([("x", "y")]), cut)
+    state = net.variables["x"].states[1]
+    assert desk(net, table=raw).row("3")["given"] == {"x": state, "y": "a"}
+
+
 def test_a_density_is_drawn_where_it_can_be_seen():
     x = cs.Variable("x")
     net = cs.Network.of([cs.LinearGaussian(x, (), 2.0, [], 3.0)])

@@ -805,3 +805,16 @@ def test_a_panel_without_numbers_has_no_table(pages, served):
     panel = panel_of(page, "gaps")
     assert "Nothing is missing" in panel.inner_text()
     assert panel.locator("table, button").count() == 0
+
+
+def test_a_server_that_is_gone_is_told_in_words(pages):
+    explorer = cs.explore(small(), open=False)
+    page = pages.open(explorer.url)
+    explorer.close()
+    after(page, lambda: page.click(state("c", "yes")))
+    assert "The server does not answer" in page.inner_text("[data-test=status]")
+    page.click("[data-test=export-html]")
+    page.wait_for_timeout(200)
+    assert "The server does not answer" in page.inner_text("[data-test=status]")
+    assert all("ERR_CONNECTION_REFUSED" in problem for problem in pages.problems)
+    pages.problems.clear()

@@ -148,14 +148,15 @@ def _with_all_sources(answer: dict[str, Any], shown: Network, net: Network) -> d
 
 
 def _findings(net: Network, table: Table, place: int) -> dict[str, str | float]:
-    """The values of one row that are not missing, by node."""
+    """The values of one row that are not missing, by node; numbers that are cut are states."""
     found: dict[str, str | float] = {}
     for name in net.variables:
         if name not in table.variables:
             continue
         variable, value = table.variables[name], table.column(name)[place].item()
+        asked = net.variables[name]
         if variable.is_continuous and not math.isnan(value):
-            found[name] = value
+            found[name] = value if asked.is_continuous else asked.discrete_states[asked.code(value)]
         elif not variable.is_continuous and value >= 0:
             found[name] = variable.discrete_states[value]
     if net.source is not None and table.source_codes is not None:

@@ -202,7 +202,8 @@ def _drawn(question: Question, found: Parameters, node: str) -> list[Chart]:
         rows = "" if found.n_rows is None else f"n {found.n_rows[j]:,.6g}"
         lines.append(Interval(", ".join(label) or "all", value, *ends, rows))
     words = f"P({node} = {column} | {', '.join(found.by)})" if found.by else f"P({node} = {column})"
-    title = words if is_table else f"{column} of {node}, by {', '.join(found.by) or 'nothing'}"
+    by = f", by {', '.join(found.by)}" if found.by else ""
+    title = words if is_table else f"{column} of {node}{by}"
     if len(lines) > N_DRAWN:
         title += f"; the first {N_DRAWN} of {len(lines):,}"
     bounds = (0.0, 1.0) if is_table else None

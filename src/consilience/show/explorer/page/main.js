@@ -357,9 +357,13 @@ async function loadCases(file) {
     app.cases = new Map([...app.cases, ...found]);
     listCases();
   } catch (problem) {
-    app.problem = problem.message;
-    drawStatus();
+    tell(problem);
   }
+}
+
+function tell(problem) {
+  app.problem = problem.message;
+  drawStatus();
 }
 
 // A row of the table as findings; what is predicted of it is left open.
@@ -370,8 +374,7 @@ async function openRow(number) {
     const { given } = await app.engine.row(row - 1);
     change({ given: without(given, app.model.target), do: {} });
   } catch (problem) {
-    app.problem = problem.message;
-    drawStatus();
+    tell(problem);
   }
 }
 
@@ -395,8 +398,8 @@ const SAVING = {
     offered(fileName("html"), text, "text/html");
   },
   link: async () => {
-    await navigator.clipboard?.writeText(location.href);
-    byId("speed").textContent = "link copied";
+    const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    byId("speed").textContent = isCopied ? "link copied" : "copy the address";
   },
 };
 
@@ -417,7 +420,13 @@ function listen() {
     "row-before": () => openRow(Number(byId("row").value || 2) - 1),
     "row-after": () => openRow(Number(byId("row").value || 0) + 1),
   })) {
-    byId(id).addEventListener("click", () => act());
+    byId(id).addEventListener("click", async () => {
+      try {
+        await act();
+      } catch (problem) {
+        tell(problem);
+      }
+    });
   }
   byId("row").addEventListener("change", () => openRow(byId("row").value));
   byId("cases").addEventListener("change", openCase);

@@ -21,21 +21,26 @@ export function serverEngine() {
     layout: (node) => asked(`api/layout?focus=${encodeURIComponent(node)}&steps=2`),
     comparison: () => asked("api/comparison"),
     row: (number) => asked(`api/row?number=${number}`),
-    page: async () => (await fetch("api/page")).text(),
+    page: async () => (await fetched("api/page")).text(),
   };
 }
 
 async function asked(path) {
-  return parsed(await fetch(path));
+  return (await fetched(path)).json();
 }
 
 async function posted(path, body, signal) {
   const headers = { "content-type": "application/json" };
-  return parsed(await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal }));
+  return (await fetched(path, { method: "POST", headers, body: JSON.stringify(body), signal })).json();
 }
 
-async function parsed(response) {
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error ?? `the server said ${response.status}.`);
-  return answer;
+// The answer of the server; one that refuses, fails or is gone is an error in words.
+async function fetched(path, choices = {}) {
+  const response = await fetch(path, choices).catch((problem) => {
+    if (problem.name === "AbortError") throw problem;
+    throw new Error("The server does not answer; has consilience explore ended?");
+  });
+  if (response.ok) return response;
+  const { error } = await response.json().catch(() => ({}));
+  throw new Error(error ?? `The server failed (${response.status}).`);
 }

@@ -4,13 +4,13 @@ import { htmlElement, svgElement } from "./elements.js";
 import { keepPlace, lookAround, mostConnected, walk } from "./sight.js";
 import { emptyView } from "./texts.js";
 
-const MARGIN = 4; // around the graph, for the edges of its boxes
+const EDGE = 4; // around the graph, for the edges of its boxes
 
 export function renderWidget({ model, el }) {
   const facts = model.get("facts");
-  const [width, height] = facts.layout.size.map((length) => length + 2 * MARGIN);
+  const [width, height] = facts.layout.size.map((length) => length + 2 * EDGE);
   const world = svgElement("g", { id: "world" });
-  const seen = { viewBox: `${-MARGIN} ${-MARGIN} ${width} ${height}`, width, height };
+  const seen = { viewBox: `${-EDGE} ${-EDGE} ${width} ${height}`, width, height };
   const canvas = svgElement("svg", { role: "group", "aria-label": "Graph with beliefs", ...seen }, [world]);
   const status = htmlElement("p", { role: "status", "aria-live": "polite", "data-test": "status" });
   const scroll = htmlElement("div", { class: "scroll", tabindex: "0" });
