@@ -38,11 +38,11 @@ TWINS = {
     },
     "chain_draws": {"kernels/test_chain_draws_twins.py": "draw_tables sweep"},
     "climbing": {
-        "kernels/test_climbing_twins.py": "climb rewire enter",
+        "kernels/test_climbing_twins.py": "climb rewire enter likely",
         "structure/searches/test_hill_climb.py": "shake",
     },
     "counting": {
-        "kernels/test_group_twins.py": "count_groups",
+        "kernels/test_group_twins.py": "count_groups count_toggles toggle_sizes",
         "kernels/test_kernel_twins.py": ("count_mixed take_rest arrange fold tally tally_weighted"),
     },
     "fine": {

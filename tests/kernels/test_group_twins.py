@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_kernel_twins import SIZES, joint, packed
 
-from consilience.kernels.counting import BLOCK, count_groups
+from consilience.kernels.counting import BLOCK, count_groups, count_toggles, toggle_sizes
 from consilience.kernels.regressions import list_toggles
 
 
@@ -29,6 +29,29 @@ def test_groups_have_the_joint_counts_of_base_and_extension(n_rows, is_complete)
             bits, first, sizes, complete, *starts, *part, scratch, np.empty(BLOCK, np.int64), out
         )
     np.testing.assert_array_equal(out, np.concatenate([twin.ravel() for twin in twins]))
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3000, 40_000])
+def test_families_are_counted_with_their_neighbors_in_one_call(n_rows):
+    columns = np.random.default_rng(n_rows).integers(0, np.array(SIZES)[:, None], (5, n_rows))
+    bits, first = packed(columns)
+    asked = [((4, 1, 0), 1, (2, 3)), ((3,), 0, ()), ((2, 3, 0), 2, (4,))]  # the first has a source
+    members = np.array([v for base, _, others in asked for v in (*base, *others)])
+    begin, n_base, n_parents = np.array([0, 5, 6, 10]), np.array([3, 1, 3]), np.array([1, 0, 2])
+    axes = [[4, 1, 0], [4, 0], [4, 1, 0, 2], [4, 1, 0, 3], [3], [2, 3, 0], [3, 0], [2, 0]]
+    twins = [joint(columns, one) for one in [*axes, [2, 3, 0, 4]]]
+    sizes = np.array(SIZES)
+    n_counts, most = toggle_sizes(sizes, members, begin, n_base, n_parents)
+    assert (n_counts, most) == (sum(twin.size for twin in twins), 18)
+    out, shapes = np.zeros(n_counts, np.int64), np.empty((9, 4), np.int64)
+    scratch, place = np.empty((most, BLOCK), np.uint64), np.empty(5, np.int64)
+    what = (members, begin, n_base, n_parents)
+    count_toggles(bits, first, sizes, *what, bits.shape[1], scratch, place, out, shapes)
+    np.testing.assert_array_equal(out, np.concatenate([twin.ravel() for twin in twins]))
+    assert shapes.tolist() == [
+        *([3, 3, 2, 1], [3, 1, 2, 1], [3, 3, 2, 4], [3, 3, 2, 2], [1, 1, 2, 1]),
+        *([1, 8, 2, 1], [1, 2, 2, 1], [1, 4, 2, 1], [1, 8, 2, 3]),
+    ]
 
 
 def test_toggled_families_lack_a_parent_or_have_one_more():

@@ -48,6 +48,7 @@ def test_toggled_families_have_the_same_counts_in_batches_bundles_and_sparse(
     counts = count(table, asked.families, by_source=asked.by_source)
     parts = [table.take(slice(a, a + 7)) for a in range(0, table.n_rows, 7)]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joints, "FEW_LOOKS", 0)
         if is_sparse:
             patch.setattr("consilience.statistics.engines.memory.SMALL_TABLE", 0)
         else:
@@ -55,8 +56,13 @@ def test_toggled_families_have_the_same_counts_in_batches_bundles_and_sparse(
         assert_same(Batches(table.schema, parts).gather(asked), counts)
 
 
-@given(data=st.data(), table=tables(), most=st.sampled_from([1, 1 << 25]))
-def test_an_engine_that_remembers_smaller_sets_gives_the_same_counts(data, table, most):
+@given(
+    data=st.data(),
+    table=tables(),
+    most=st.sampled_from([1, 1 << 25]),
+    few_looks=st.sampled_from([0, joints.FEW_LOOKS]),
+)
+def test_an_engine_that_remembers_smaller_sets_gives_the_same_counts(data, table, most, few_looks):
     plain = make_table(
         [v.n_states for v in table.variables.values()],
         np.maximum(np.stack(list(table.columns.values()), axis=1), 0),
@@ -65,6 +71,7 @@ def test_an_engine_that_remembers_smaller_sets_gives_the_same_counts(data, table
     engine = Memory(plain)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbors, "MOST_CELLS_KEPT", most)
+        patch.setattr(joints, "FEW_LOOKS", few_looks)
         for _ in range(4):
             asked = data.draw(requests(plain))
             some = Family(asked.family.child, asked.family.parents[:1])
@@ -74,8 +81,10 @@ def test_an_engine_that_remembers_smaller_sets_gives_the_same_counts(data, table
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_family_that_grows_is_counted_from_what_is_known(threads, monkeypatch):
+@pytest.mark.parametrize("few_looks", [0, joints.FEW_LOOKS])
+def test_a_family_that_grows_is_counted_from_what_is_known(threads, few_looks, monkeypatch):
     monkeypatch.setattr(joints, "ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(joints, "FEW_LOOKS", few_looks)
     rng = np.random.default_rng(1)
     table = make_table([2, 3, 4, 2, 5, 3], rng.integers(0, [2, 3, 4, 2, 5, 3], (5000, 6)))
     engine = Memory(table, threads=threads)
@@ -136,7 +145,8 @@ def test_a_toggled_family_may_not_name_the_source_that_is_kept_apart():
         Memory(table).gather(ToggleRequest(Family("a"), (table.source,), by_source=True))
 
 
-def test_rows_that_were_counted_go_when_their_engine_does():
+def test_rows_that_were_counted_go_when_their_engine_does(monkeypatch):
+    monkeypatch.setattr(joints, "FEW_LOOKS", 0)
     net = cs.random_network(cs.random_dag(5, n_arcs=5, seed=1), n_states=3, seed=1)
     memory = Memory(net.sample(200, seed=1))
     requests = [ToggleRequest(cs.Family("X1"), ("X2", "X3")), ToggleRequest(cs.Family("X2"), ())]

@@ -25,10 +25,12 @@ __all__ = [
     "arrange",
     "count_groups",
     "count_mixed",
+    "count_toggles",
     "fold",
     "take_rest",
     "tally",
     "tally_weighted",
+    "toggle_sizes",
 ]
 
 VERSION = (
@@ -255,11 +257,14 @@ def _count_frequent(
     place: Integers,
     start: int,
     cell: int,
-    out: Codes,
-) -> None:
+    out: Codes | Integers,
+) -> int:
+    """Add the counts of the set bits with each extension; return how many bits are set."""
     total = 0
     for w in range(n_words):
         total += popcount(mine[w])
+    if total == 0:
+        return total
     for variable in extension:
         r = n_states[variable]
         row = place[variable] + cell * r
@@ -272,6 +277,7 @@ def _count_frequent(
             out[row + s] += n
             rest -= n
         out[row + r - 1] += rest
+    return total
 
 
 @inner
@@ -427,30 +433,9 @@ def arrange(
             order[cell] += cell // step % r * stride
     for cell in range(n_cells):
         out[cell] = cells[order[cell]]
-    n_sources = 1
-    for k in range(len(wanted) - 1 - n_parents):
-        n_sources *= n_states[wanted[k]]
-    n_child = n_states[wanted[-1]]
-    for e in range(len(shapes)):
-        shapes[e, 0] = n_sources
-        shapes[e, 1] = n_cells // (n_sources * n_child)
-        shapes[e, 2] = n_child
-        shapes[e, 3] = 1
-    place = step = n_cells
-    for k in range(len(wanted) - 1):
-        r = n_states[wanted[k]]
-        step //= r
-        parent = k - (len(wanted) - 1 - n_parents)
-        if parent >= 0:
-            shapes[1 + parent, 1] //= r
-            for i in range(place, place + n_cells // r):
-                out[i] = 0
-            for cell in range(n_cells):
-                out[place + cell // (step * r) * step + cell % step] += out[cell]
-            place += n_cells // r
+    place = _without_each(wanted, n_parents, others, n_states, n_cells, out, shapes)
     for e in range(len(others)):
         r = n_states[others[e]]
-        shapes[1 + n_parents + e, 3] = r
         for cell in range(n_cells):
             first = start[others[e]] + order[cell] * r
             for s in range(r):
@@ -484,3 +469,126 @@ def tally_weighted(
     for i in range(len(code)):
         if code[i] >= 0 and column[i] >= 0:
             out[code[i] * n_states + column[i]] += weights[i]
+
+
+@kernel
+def toggle_sizes(
+    n_states: Integers, members: Integers, begin: Integers, n_base: Integers, n_parents: Integers
+) -> tuple[int, int]:
+    """How many counts :func:`count_toggles` writes, and the joint states of the largest family."""
+    n_counts = most = 0
+    for f in range(len(n_base)):
+        n_cells = _n_cells(n_states, members, begin[f], n_base[f])
+        n_counts += _end_of_family(n_states, members, begin[f], n_base[f], n_parents[f], n_cells)
+        for variable in members[begin[f] + n_base[f] : begin[f + 1]]:
+            n_counts += n_cells * n_states[variable]
+        most = max(most, n_cells)
+    return n_counts, most
+
+
+@kernel
+def count_toggles(
+    bits: Words,
+    first: Integers,
+    n_states: Integers,
+    members: Integers,
+    begin: Integers,
+    n_base: Integers,
+    n_parents: Integers,
+    n_words: int,
+    scratch: Words,
+    place: Integers,
+    out: Integers,
+    shapes: Integers,
+) -> None:
+    """Add to ``out`` the counts of families, each also without each parent and with each other.
+
+    The variables of family ``f``, none of which has gaps, are ``members[begin[f]:begin[f + 1]]``:
+    the source if it is an axis, its ``n_parents[f]`` parents and the child, ``n_base[f]`` in all,
+    then the others. Tables and ``shapes`` are laid out as by :func:`arrange`, one family after the
+    other. ``scratch`` has a row of ``BLOCK`` words for each joint state of the largest family,
+    ``place`` the room of a number for each variable.
+    """
+    table = shape = 0
+    for f in range(len(n_base)):
+        wanted = members[begin[f] : begin[f] + n_base[f]]
+        others = members[begin[f] + n_base[f] : begin[f + 1]]
+        n_cells = _n_cells(n_states, members, begin[f], n_base[f])
+        end = _end_of_family(n_states, members, begin[f], n_base[f], n_parents[f], n_cells)
+        for variable in others:
+            place[variable] = end
+            end += n_cells * n_states[variable]
+        mine = out[table : table + end]
+        for start in range(0, n_words, BLOCK):
+            n = min(BLOCK, n_words - start)
+            _base_bitmaps(bits, first, n_states, wanted, 0, n_base[f], start, n, scratch)
+            for cell in range(n_cells):
+                mine[cell] += _count_frequent(
+                    scratch[cell], n, bits, first, n_states, others, place, start, cell, mine
+                )
+        n_shapes = 1 + n_parents[f] + len(others)
+        _without_each(
+            wanted, n_parents[f], others, n_states, n_cells, mine, shapes[shape : shape + n_shapes]
+        )
+        table += end
+        shape += n_shapes
+
+
+@inner
+def _n_cells(n_states: Integers, members: Integers, start: int, n_base: int) -> int:
+    """Joint states of a family."""
+    n = 1
+    for variable in members[start : start + n_base]:
+        n *= n_states[variable]
+    return n
+
+
+@inner
+def _end_of_family(
+    n_states: Integers, members: Integers, start: int, n_base: int, n_parents: int, n_cells: int
+) -> int:
+    """How many counts a family has, and those without each parent."""
+    n = n_cells
+    for parent in members[start + n_base - 1 - n_parents : start + n_base - 1]:
+        n += n_cells // n_states[parent]
+    return n
+
+
+@inner
+def _without_each(
+    wanted: Integers,
+    n_parents: int,
+    others: Integers,
+    n_states: Integers,
+    n_cells: int,
+    out: Integers,
+    shapes: Integers,
+) -> int:
+    """Write the counts without each parent behind those of the family, and all shapes.
+
+    Returns where these counts end.
+    """
+    n_sources = 1
+    for k in range(len(wanted) - 1 - n_parents):
+        n_sources *= n_states[wanted[k]]
+    n_child = n_states[wanted[-1]]
+    for e in range(len(shapes)):
+        shapes[e, 0] = n_sources
+        shapes[e, 1] = n_cells // (n_sources * n_child)
+        shapes[e, 2] = n_child
+        shapes[e, 3] = 1
+    for e in range(len(others)):
+        shapes[1 + n_parents + e, 3] = n_states[others[e]]
+    place = step = n_cells
+    for k in range(len(wanted) - 1):
+        r = n_states[wanted[k]]
+        step //= r
+        parent = k - (len(wanted) - 1 - n_parents)
+        if parent >= 0:
+            shapes[1 + parent, 1] //= r
+            for i in range(place, place + n_cells // r):
+                out[i] = 0
+            for cell in range(n_cells):
+                out[place + cell // (step * r) * step + cell % step] += out[cell]
+            place += n_cells // r
+    return place

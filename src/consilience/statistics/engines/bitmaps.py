@@ -10,7 +10,7 @@ import numpy as np
 
 from consilience._typing import Codes, Integers, Words
 from consilience.data.table import Table
-from consilience.kernels.counting import BLOCK, count_groups
+from consilience.kernels.counting import BLOCK, count_groups, count_toggles, toggle_sizes
 from consilience.statistics.plan import Axes, Group
 
 __all__ = ["MOST_BASE_STATES", "MOST_STATES", "Bitmaps", "words_of"]
@@ -40,6 +40,7 @@ class Bitmaps:
         self._place = {name: i for i, name in enumerate(n_states)}
         self.n_states = np.array([*n_states.values()], np.int64)
         self.has_few = self.n_states <= MOST_STATES
+        self._has_all: dict[str, bool] = {}
         self.is_complete = np.zeros(len(n_states), np.bool_)
         self._is_packed = np.zeros(len(n_states), np.bool_)
         self._is_whole = np.zeros(len(n_states), np.bool_)
@@ -72,9 +73,16 @@ class Bitmaps:
             n_made = self.n_states[variable] if not self._is_made else 0
             for state in range(n_made):
                 self.bits[self.first[variable] + state] = words_of(codes == state, self.n_words)
-            self.is_complete[variable] = not (codes.size and codes.min() < 0)
+            self.is_complete[variable] = self.has_all(self._names[variable])
             self._is_whole[variable] = self.is_complete[variable]
             self._is_packed[variable] = True
+
+    def has_all(self, name: str) -> bool:
+        """Whether a variable is never missing."""
+        if name not in self._has_all:
+            codes = self._table.column(name)
+            self._has_all[name] = not (codes.size and codes.min() < 0)
+        return self._has_all[name]
 
     def are_whole(self, places: Integers) -> bool:
         """Whether these variables have few states and no gaps; they are then packed."""
@@ -104,6 +112,35 @@ class Bitmaps:
         return self._counted(
             starts[0], base, starts[1], extension, word_from=word_from, word_to=word_to
         )
+
+    def count_toggles(
+        self, members: Sequence[Integers], n_base: Sequence[int], n_parents: Sequence[int]
+    ) -> tuple[Integers, Integers]:
+        """Counts of families, without each parent and with each other variable, and their shapes.
+
+        Of the members of each the first are the source if kept apart, the parents and the child.
+        All must be packed and have no gaps.
+        """
+        begin = np.array([0, *accumulate(map(len, members))], np.int64)
+        places, bases, parents = np.concatenate(members), np.array(n_base), np.array(n_parents)
+        n_counts, most_cells = toggle_sizes(self.n_states, places, begin, bases, parents)
+        n_tables = len(places) + len(bases) + int((parents - bases).sum())
+        out, shapes = np.zeros(n_counts, np.int64), np.empty((n_tables, 4), np.int64)
+        count_toggles(
+            self.bits,
+            self.first,
+            self.n_states,
+            places,
+            begin,
+            bases,
+            parents,
+            self.n_words,
+            np.empty((most_cells, min(BLOCK, self.n_words)), np.uint64),
+            np.empty(len(self.n_states), np.int64),
+            out,
+            shapes,
+        )
+        return out, shapes
 
     def _counted(
         self,

@@ -28,7 +28,7 @@ from consilience.statistics.counts import (
 )
 from consilience.statistics.counts_batch import CountBatch
 from consilience.statistics.engines.centered import moments_of
-from consilience.statistics.engines.joints import Joint, Joints
+from consilience.statistics.engines.joints import Joint, Joints, Sought
 from consilience.statistics.engines.neighbors import MOST_CELLS_KEPT
 from consilience.statistics.engines.seen import count_seen
 from consilience.statistics.engines.spread import Spread, with_spread
@@ -46,18 +46,17 @@ LEAST_WEIGHT = 2.0**-27  # below it the rounding to fixed point exceeds a thousa
 
 
 class _Toggle(NamedTuple):
-    """A request with the axes of its family and their joint states, its variables' and sizes.
-
-    ``places`` are those of the axes, then of the candidates; ``sizes`` the candidates' states, and
-    ``n_more`` all of them.
-    """
+    """A request with the axes of its family, the candidates' states, and what is counted."""
 
     request: ToggleRequest
     base: Axes
-    n_cells: float
-    places: Integers
     sizes: Integers
-    n_more: int
+    sought: Sought
+
+    @property
+    def n_tables(self) -> int:
+        """How many families it stands for."""
+        return 1 + self.sought.n_parents + len(self.sizes)
 
 
 class Memory:
@@ -169,20 +168,22 @@ class Memory:
                 self._check_family(family, by_source=request.by_source)
         places = np.fromiter(map(self._position.__getitem__, names), np.int64, len(names))
         sizes = self._sizes[places[len(base) :]]
-        return _Toggle(request, base, self._n_cells(base), places, sizes, int(sizes.sum()))
+        n_cells, n_parents = self._n_cells(base), len(request.family.parents)
+        sought = Sought(places, len(base), n_parents, n_cells, int(sizes.sum()))
+        return _Toggle(request, base, sizes, sought)
 
     def _is_toggle_mostly_empty(self, asked: _Toggle) -> bool:
-        most = max(SMALL_TABLE, 2 * self._n_rows)
-        if asked.n_cells * self._most_states <= most:
+        most, n_cells = max(SMALL_TABLE, 2 * self._n_rows), asked.sought.n_cells
+        if n_cells * self._most_states <= most:
             return False
-        return asked.n_cells * int(asked.sizes.max(initial=1)) > most
+        return n_cells * int(asked.sizes.max(initial=1)) > most
 
     def _check_toggle_memory(self, asked: Sequence[_Toggle]) -> None:
         first = asked[0].request
         _check.memory(
             f"the family of {first.family.child!r} with each of {len(first.candidates)} more "
             f"parents (one of {len(asked)} requests)",
-            8 * sum(one.n_cells * (1 + one.n_more) for one in asked),
+            8 * sum(one.sought.n_cells * (1 + one.sought.n_more) for one in asked),
             first.memory_limit,
             "Use fewer parents or states, or raise memory_limit.",
         )
@@ -191,46 +192,45 @@ class Memory:
         requests = [one.request for one in asked]
         by_source = requests[0].by_source
         rows = self._rows_by_source(by_source=by_source)
-        counted = self._toggled_counts(asked, len(rows))
+        table, shapes = self._toggled_counts(asked, len(rows))
         children: list[Variable] = []
-        for one, (_, shapes) in zip(asked, counted, strict=True):
-            children += [self._variables[one.request.family.child]] * len(shapes)
+        for one in asked:
+            children += [self._variables[one.request.family.child]] * one.n_tables
         return CountBatch(
             tuple(children),
             ToggledParents(requests, self._variables),
             source_axis(self.schema, by_source=by_source),
-            _freeze.read_only(_joined([table for table, _ in counted])),
-            _freeze.read_only(_joined([shapes for _, shapes in counted])),
+            _freeze.read_only(table),
+            _freeze.read_only(shapes),
             rows,
             self._scale,
         )
 
     def _toggled_counts(
         self, asked: Sequence[_Toggle], n_sources: int
-    ) -> list[tuple[Integers, Integers]]:
+    ) -> tuple[Integers, Integers]:
         """Tables of each family, without each parent and with each candidate, and their shapes."""
         is_first, self._has_toggled = not self._has_toggled, True
+        at_once = self._joints.at_once([one.sought for one in asked])
+        if at_once is not None:
+            return at_once
         # An engine that is asked only once, as for rows in batches, need not remember anything.
         remembers = len(asked) > 1 or not is_first
-        found = [self._remembered(one) if remembers else None for one in asked]
+        found = [self._joints.neighbors(one.sought) if remembers else None for one in asked]
         slow = [one for one, tables in zip(asked, found, strict=True) if tables is None]
         if slow:
             flat = self._joints.flat([group for one in slow for group in _groups(one)])
             shapes = [self._shapes(one, n_sources) for one in slow]
             ends = np.cumsum([each.prod(axis=1).sum() for each in shapes])
             rest = zip(np.split(flat, ends[:-1]), shapes, strict=True)
-            return [next(rest) if tables is None else tables for tables in found]
-        return [tables for tables in found if tables is not None]
-
-    def _remembered(self, one: _Toggle) -> tuple[Integers, Integers] | None:
-        n_parents = len(one.request.family.parents)
-        n_states = one.n_cells, one.n_more
-        return self._joints.neighbors(one.places, len(one.base), n_parents, n_states)
+            found = [next(rest) if tables is None else tables for tables in found]
+        counted = [tables for tables in found if tables is not None]
+        return _joined([table for table, _ in counted]), _joined([shapes for _, shapes in counted])
 
     def _shapes(self, one: _Toggle, n_sources: int) -> Integers:
         r = self._n_states[one.request.family.child]
         fewer = [self._n_states[name] for name in one.request.family.parents]
-        q = int(one.n_cells) // (n_sources * r)
+        q = int(one.sought.n_cells) // (n_sources * r)
         return np.array(
             [
                 (n_sources, q, r, 1),
