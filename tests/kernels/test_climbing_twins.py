@@ -139,6 +139,38 @@ def test_a_step_makes_the_first_of_the_best_legal_moves(seed):
     graph.check()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_likely_move_of_a_child_is_its_best_legal_addition_or_deletion(seed):
+    rng = np.random.default_rng(seed)
+    arcs = cs.random_dag([f"v{i}" for i in range(N)], p_arc=0.5, seed=seed).to_adjacency()
+    graph, near = Graph(arcs.astype(np.uint8)), np.ones((N, N), bool)
+    gains, required = rng.normal(0, 2, (N, N)), arcs.T * (rng.random((N, N)) < 0.3)
+    near, _, _, starts, largest, values = rows_of(graph, near, gains)
+    row, chosen = np.arange(N), np.empty(N, np.int64)
+    row[N - 1] = -1
+    twin = np.full(N, -1)
+    for _, kind, i, j, _ in sorted(moves(arcs, gains), key=lambda one: one[0] * -1):
+        is_kept = kind == climbing.DELETE and required[j, i]
+        if kind != climbing.REVERSE and gains[j, i] > TIE and not is_kept and twin[j] < 0:
+            twin[j] = i
+    twin[N - 1] = -1
+    climbing.likely(
+        graph.parents,
+        graph.above,
+        row,
+        -10.0 - np.arange(N),
+        near,
+        starts,
+        largest,
+        values,
+        words(required),
+        np.arange(N),
+        TIE,
+        chosen,
+    )
+    assert chosen.tolist() == twin.tolist()
+
+
 def test_a_climb_at_a_loss_ends_when_it_has_found_nothing_for_long():
     graph = Graph(np.zeros((N, N), np.uint8))
     near = np.ones((N, N), bool)

@@ -39,6 +39,7 @@ __all__ = [
     "TIRED",
     "climb",
     "enter",
+    "likely",
     "rewire",
     "shake",
 ]
@@ -180,6 +181,47 @@ def enter(keys: Words, slots: Integers, first: int, n: int) -> None:
     for r in range(first, n):
         k = _slot(keys[r], np.int64(keys[r, last]), keys, slots)
         slots[k] = r
+
+
+@kernel
+def likely(
+    parents: Words,
+    above: Words,
+    row: Integers,
+    local: Floats,
+    near: Words,
+    starts: Integers,
+    largest: Floats,
+    values: Floats,
+    required: Words,
+    children: Integers,
+    tie: float,
+    chosen: Integers,
+) -> None:
+    """Write to ``chosen`` for each child the node whose legal addition or deletion gains most.
+
+    -1 for a child without a row, or where nothing gains more than a tie.
+    """
+    chosen[:] = NONE
+    for j in children:
+        if row[j] < 0 or not largest[row[j]] > tie:
+            continue
+        bar = tie
+        at = starts[row[j]] - 1
+        for w in range(near.shape[1]):
+            rest = near[j, w]
+            while rest:
+                low = rest & (~rest + _ONE)
+                rest ^= low
+                at += 1
+                i = 64 * w + popcount(low - _ONE)
+                gain = values[at] - local[j]
+                if not gain > bar or i == j or required[j, w] & low != 0:
+                    continue
+                if parents[j, w] & low == 0 and _has(above, i, j):
+                    continue
+                bar = gain
+                chosen[j] = i
 
 
 @kernel

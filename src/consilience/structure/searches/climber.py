@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from consilience._typing import Bools, Integers, Words
 from consilience.kernels import climbing
+from consilience.structure.scores.score import may_refuse
 from consilience.structure.searches.class_masks import bits, row_masks, topological_order
 from consilience.structure.searches.family_rows import FamilyRows, mask_from, words_of
 from consilience.structure.searches.judge import Key
@@ -36,6 +37,9 @@ FOREVER = 1 << 62
 
 MOVES_AT_ONCE = 1000
 """Moves between two looks at the clock."""
+
+FEW_VALUES = 1 << 17
+"""Rows times variables up to which to ask for a family takes longer than to count it."""
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
@@ -76,6 +80,8 @@ class Climber:
         self._required_words = _words(self._required, n_words)
         self._spare = np.empty((4, p + 1), np.int64)
         self._children = np.arange(p)
+        is_cheap = task.n_rows * p <= FEW_VALUES and not may_refuse(task.score)
+        self._looks_ahead = is_cheap and not task.strata.names
         self._camp = _Camp(task, scores)
         self._begin(p, n_words)
 
@@ -149,9 +155,13 @@ class Climber:
         self.look_at(None)
 
     def climb(self, tabu: int) -> None:
-        """Move until nothing gains, then with a tabu list until it has found nothing for long."""
+        """Move until nothing gains, then with a tabu list until it has found nothing for long.
+
+        Over few rows the families that the next moves are likely to lead to are asked for together
+        with those that are missing.
+        """
         for _ in self.climbing(tabu):
-            self.fetch(self.missing())
+            self.fetch([*self.missing(), *self._likely()])
 
     def climbing(self, tabu: int) -> Iterator[None]:
         """A climb that pauses where families have no row: :meth:`missing` says which."""
@@ -244,6 +254,29 @@ class Climber:
     def missing(self) -> list[Key]:
         """The families of the graph whose scores were not found."""
         return [(child, self._mask(child)) for child in np.flatnonzero(self._row < 0).tolist()]
+
+    def _likely(self) -> list[Key]:
+        """The families that the best move at each node leads to, if it is worth while to guess."""
+        if not self._looks_ahead:
+            return []
+        near, _, _, starts, largest, values = self._camp.rows.arrays()
+        chosen = np.empty(len(self._local), np.int64)
+        climbing.likely(
+            self._parents,
+            self._above,
+            self._row,
+            self._local,
+            near,
+            starts,
+            largest,
+            values,
+            self._required_words,
+            self._children,
+            self.tie,
+            chosen,
+        )
+        moved = np.flatnonzero(chosen >= 0).tolist()
+        return [(child, self._mask(child) ^ 1 << int(chosen[child])) for child in moved]
 
     def has_arc(self, i: int, j: int) -> bool:
         """Whether the graph has the arc i -> j."""
