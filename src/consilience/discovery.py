@@ -22,7 +22,7 @@ from consilience.statistics.counts import MEMORY_LIMIT
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.family import Family
 from consilience.statistics.gather import columns_of_source, engine_of, notes_on
-from consilience.statistics.request import DearEngine, Engine
+from consilience.statistics.request import Engine, is_dear
 from consilience.structure.columns import rows_used
 from consilience.structure.family_scores import family_scores
 from consilience.structure.scores.score import Score, check_score
@@ -268,7 +268,7 @@ def _search(
         memory_limit,
         logistic,
     )
-    if isinstance(engine, DearEngine):
+    if is_dear(engine):
         engine = Passes(engine)
     look = question.look(engine)
     missing = columns_with_gaps(look.counts, look.strata)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +27,7 @@ LARGEST_TOTAL = 2**62
 """Largest sum of weights: sums of whole numbers beyond it would overflow."""
 
 
+@cache
 def code_type(n_states: int) -> type[np.signedinteger[Any]]:
     """The smallest integer type that holds the codes -1 .. n_states - 1."""
     for dtype in (np.int8, np.int16, np.int32):
@@ -73,8 +75,9 @@ class Table:
         _freeze.own(self)
         if set(self.columns) != set(self.schema.variables):
             raise DataError("the columns of a table must be the variables of its schema.")
+        n_rows = self.n_rows
         for name, variable in self.schema.variables.items():
-            _check_column(name, variable, self.columns[name], self.n_rows)
+            _check_column(name, variable, self.columns[name], n_rows)
         if (self.schema.source is None) != (self.source_codes is None):
             raise DataError("a table with a source needs the source of every row.")
         if self.source_codes is not None and self.schema.source is not None:

@@ -48,7 +48,7 @@ def windows(panel: Panel, order: int, start: int = 0) -> Table:
     for lag in range(order + 1):
         earlier, lacks = np.maximum(chosen - lag, 0), np.flatnonzero(steps[chosen] < lag)
         for name, variable in rows.variables.items():
-            moved = replace(variable, name=lagged(name, lag))
+            moved = replace(variable, name=lagged(name, lag)) if lag else variable
             variables[moved.name] = moved
             column = rows.column(name).take(earlier)
             column[lacks] = np.nan if column.dtype == np.float64 else -1

@@ -111,15 +111,15 @@ def columns_with_gaps(counts: Sequence[Counts], strata: Strata) -> tuple[str, ..
 
     One that no row has a value of is refused: nothing tells which arcs it has.
     """
+    found = [one.child.name for one in counts if one.n_incomplete.any()]
     for one in counts:
-        if one.n_rows.sum() > 0 and one.n_complete.sum() == 0:
+        if one.child.name in found and not one.n_complete.any():
             raise DataError(
                 f"no row has a value of {one.child.name!r}, so nothing tells which arcs it has. "
                 "Leave the column out (table.select), or give it a place in a graph of yours and "
                 "fit that.",
                 column=one.child.name,
             )
-    found = [one.child.name for one in counts if one.n_incomplete.sum() > 0]
     return tuple(sorted([*found, *(strata.gaps if strata.names else ())]))
 
 

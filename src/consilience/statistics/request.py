@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from consilience.data.table import Table
 from consilience.data.variable import Schema
@@ -19,6 +19,8 @@ from consilience.statistics.family import Family
 from consilience.statistics.moments import Moments
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from consilience.statistics.engines.memory import Memory
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "MomentRequest",
     "MomentsBySets",
     "Request",
+    "is_dear",
     "map_merge",
 ]
 
@@ -64,7 +67,6 @@ class Engine(Protocol):
         ...
 
 
-@runtime_checkable
 class DearEngine(Engine, Protocol):
     """An engine that reads all rows for each request, so that learners look ahead.
 
@@ -75,6 +77,11 @@ class DearEngine(Engine, Protocol):
     def scout(self) -> Table:
         """Some of the rows, chosen by a hash of their numbers and not by their parts."""
         ...
+
+
+def is_dear(engine: Engine) -> TypeIs[DearEngine]:
+    """Whether an engine has a scout, as those do whose passes are dear."""
+    return hasattr(engine, "scout")
 
 
 @dataclass(frozen=True, slots=True)

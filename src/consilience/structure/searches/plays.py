@@ -14,7 +14,7 @@ from consilience.data.variable import Schema
 from consilience.errors import ConsilienceError
 from consilience.statistics.engines.memory import Memory
 from consilience.statistics.gather import bytes_guessed, notes_on
-from consilience.statistics.request import Answer, DearEngine, Request
+from consilience.statistics.request import Answer, DearEngine, Request, is_dear
 from consilience.structure.family_scores import family_scores
 from consilience.structure.searches.judge import Grounds
 from consilience.structure.searches.look_ahead import EnoughGuessed, LookAhead
@@ -71,7 +71,7 @@ def found_by(search: Search, task: Task) -> SearchResult:
     """
     is_tables = len(task.strata.names) < len(task.names) and not task.logistic
     by_tests = getattr(search, "by_tests", False)
-    if not isinstance(task.engine, DearEngine) or by_tests or not is_tables:
+    if not is_dear(task.engine) or by_tests or not is_tables:
         return search.search(task)
     grounds = Grounds(task.engine, task.strata, task.score, task.names, task.memory_limit)
     scout = Memory(task.engine.scout())
