@@ -235,7 +235,7 @@ def choose_order(
     wide = windows(panel, largest, largest)
     if not wide.n_rows:
         raise DataError(
-            f"choose_order: no sequence has {largest} steps and one more. Lower the largest order.",
+            f"choose_order: no sequence has {largest + 1} steps. Lower the largest order.",
             order=largest,
         )
     judge = BIC() if score is None else score
@@ -343,8 +343,8 @@ def _search(
     table = lagged_table(panel, order)
     if not table.n_rows:
         raise DataError(
-            f"no sequence has {order} steps and one more, so an order of {order} cannot be "
-            "learned. Lower the order.",
+            f"no sequence has {order + 1} steps, so an order of {order} cannot be learned. Lower "
+            "the order.",
             order=order,
         )
     forbidden = {*map(tuple, wanted[1]), *_forbidden(panel, order, instantaneous=instantaneous)}

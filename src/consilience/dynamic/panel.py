@@ -157,9 +157,10 @@ class Panel:
         steps = f"{lengths.min()} to {lengths.max()}" if len(lengths) else "no"
         if len(lengths) and lengths.min() == lengths.max():
             steps = f"{lengths.min()}"
+        steps += " step" if steps == "1" else " steps"
         sources = f", {len(self.rows.sources)} sources" if self.rows.sources else ""
         return (
-            f"Panel({self.n_sequences:,} sequence{'s' * (self.n_sequences != 1)} of {steps} steps, "
+            f"Panel({self.n_sequences:,} sequence{'s' * (self.n_sequences != 1)} of {steps}, "
             f"{len(self.rows.variables)} variable{'s' * (len(self.rows.variables) != 1)}{sources})"
         )
 
