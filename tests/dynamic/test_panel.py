@@ -179,6 +179,35 @@ def test_every_argument_of_read_is_taken():
         read(columns=["day", "x"])
 
 
+def zoned(start, n, freq):
+    times = pd.date_range(start, periods=n, freq=freq, tz="Europe/Berlin")
+    return cs.dynamic.read_panel(pd.DataFrame({"at": times, "x": list("abab")[:n]}), time="at")
+
+
+def test_midnights_of_a_time_zone_are_dates_though_one_day_has_23_hours():
+    assert zoned("2024-03-30", 4, "D").times.astype(str).tolist() == [
+        *("2024-03-30", "2024-03-31", "2024-04-01", "2024-04-02"),
+    ]
+
+
+def test_hours_of_a_time_zone_are_instants_though_a_clock_is_put_back():
+    panel = zoned("2024-10-27 01:00", 4, "h")
+    assert [str(time)[:13] for time in panel.times] == [
+        *("2024-10-26T23", "2024-10-27T00", "2024-10-27T01", "2024-10-27T02"),
+    ]
+
+
+@pytest.mark.parametrize("freq", ["MS", "QS", "YS"])
+def test_dates_by_month_quarter_or_year_are_to_be_written_as_periods(freq):
+    dates = pd.date_range("2023-01-01", periods=4, freq=freq)
+    with pytest.raises(DataError, match="write the times as periods such as '1980M01'"):
+        cs.dynamic.read_panel(pd.DataFrame({"at": dates, "x": list("abab")}), time="at")
+
+
+def test_a_panel_of_single_steps_is_written_so():
+    assert repr(cs.dynamic.read_panel({"x": ["a"]})) == "Panel(1 sequence of 1 step, 1 variable)"
+
+
 def test_a_step_may_be_a_span_of_time():
     dates = pd.to_datetime(["2020-01-01", "2020-01-08"])
     panel = cs.dynamic.read_panel({"t": dates, "x": [1.5, 2.5]}, time="t", step=timedelta(days=7))

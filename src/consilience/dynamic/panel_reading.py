@@ -20,6 +20,7 @@ from consilience.dynamic.panel import Panel
 from consilience.dynamic.time_grid import (
     OFF_GRID,
     Clock,
+    advice_off_grid,
     checked_step,
     clock_of,
     default_step,
@@ -75,8 +76,9 @@ def read_panel(
         The column that names the sequence of each row; without it all rows are one sequence.
     time
         The column of times: whole numbers, numbers, dates (``2020-01-31``, also with a time of day)
-        or periods (``1980Q1``, ``1980M01``). Without it the rows of a sequence are consecutive, as
-        they stand, and a note says so.
+        or periods (``1980Q1``, ``1980M01``). Times of day with an offset from UTC are written in
+        UTC, midnights with one are their dates. Without it the rows of a sequence are consecutive,
+        as they stand, and a note says so.
     step
         How far the rows of a sequence are apart: a number, in days for dates and in seconds for
         times of day, or a ``timedelta``. By default 1; for numbers with a fraction and for dates
@@ -256,8 +258,8 @@ def _on_grid(
         first = begins[np.searchsorted(begins, k, side="right") - 1]
         raise DataError(
             f"{order.where(k)}: the time is off the grid, which starts at "
-            f"{order.clock.shown(float(order.ticks[first]))!r} and has steps of {size:g}. Say the "
-            "step with step=, or correct the time.",
+            f"{order.clock.shown(float(order.ticks[first]))!r} and has steps of {size:g}. "
+            f"{advice_off_grid(order.clock.kind, size)}",
             sequence=order.names[order.codes[k]],
             time=order.clock.shown(float(order.ticks[k])),
             column=time,

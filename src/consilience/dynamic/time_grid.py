@@ -10,10 +10,13 @@ order      no times: rows as they stand   rows
 whole      ``1898``                       one
 number     ``0.25``                       one
 date       ``2020-01-31``                 days
-moment     ``2020-01-31 06:30:00``        seconds
+moment     ``2020-01-31 06:30:00+01:00``  seconds
 quarter    ``1980Q1``                     quarters
 month      ``1980M01`` or ``1980-01``     months
 ========== ============================== ==========================================
+
+A moment with an offset from UTC is that instant, and is written in UTC; midnights with offsets are
+the dates that they begin, so that days of 23 and 25 hours are a day apart.
 """
 
 from __future__ import annotations
@@ -38,6 +41,11 @@ OFF_GRID = 1e-6
 """Share of a step that a time may be off by rounding."""
 
 SECONDS_PER_DAY = 86_400
+
+SHORT_MONTH = 28
+"""Days; steps that are no shorter and differ are those of months, quarters or years."""
+
+_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]([\d:.]+)(?:Z|([+-])(\d{2}):?(\d{2})?)?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,17 @@ def checked_step(step: Any, kind: str) -> float:
     return float(step)
 
 
+def advice_off_grid(kind: str, step: float) -> str:
+    """What to do about times that are off the grid."""
+    days = {"date": step, "moment": step / SECONDS_PER_DAY}.get(kind, 0.0)
+    if days < SHORT_MONTH:
+        return "Say the step with step=, or correct the time."
+    return (
+        "Months, quarters and years are not equally long: write the times as periods such as "
+        "'1980M01' or '1980Q1', or as years."
+    )
+
+
 def default_step(kind: str, gaps: Floats) -> float:
     """One, or the smallest distance between two rows of a sequence for numbers and dates."""
     if kind not in ("number", "date", "moment") or not gaps.size:
@@ -142,19 +161,28 @@ def _period(pattern: str, a_year: int) -> Callable[[str], float | None]:
 
 
 def _date(text: str) -> float | None:
-    seconds = _moment(text)
-    is_day = seconds is not None and seconds % SECONDS_PER_DAY == 0
-    return seconds / SECONDS_PER_DAY if is_day and seconds is not None else None
+    found = _local(text)
+    if found is None or found[0] % SECONDS_PER_DAY:
+        return None
+    return found[0] / SECONDS_PER_DAY
 
 
 def _moment(text: str) -> float | None:
-    if re.match(r"\d{4}-\d{2}-\d{2}", text) is None:
+    found = _local(text)
+    return None if found is None else found[0] - found[1]
+
+
+def _local(text: str) -> tuple[float, float] | None:
+    """The seconds that a calendar and a clock show, and how far they are ahead of UTC."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
         return None
     try:
-        moment = np.datetime64(text.replace(" ", "T", 1).removesuffix("Z"), "us")
+        shown = np.datetime64(f"{found[1]}T{found[2] or '00'}", "us")
     except ValueError:
         return None
-    return float(moment.astype(np.int64)) / 1e6
+    ahead = 3600.0 * int(found[4] or 0) + 60.0 * int(found[5] or 0)
+    return float(shown.astype(np.int64)) / 1e6, -ahead if found[3] == "-" else ahead
 
 
 _READERS: dict[str, Callable[[str], float | None]] = {
