@@ -113,6 +113,7 @@ ONE_LINE_METHODS = {
         "log_likelihood",
         "sample",
         "unroll",
+        "describe",
         "_repr_html_",
     ),
     "dynamic/panel.py": ("lagged", "take", "before", "standardized", "to_frame", "_repr_html_"),

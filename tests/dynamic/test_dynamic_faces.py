@@ -88,6 +88,12 @@ def test_the_command_line_learns_and_answers_in_time(tmp_path):
     drawn = run("sample", model, 3, "--length", 4, "--seed", 1, "-o", tmp_path / "drawn.csv")
     assert drawn.exit_code == 0, drawn.output
     assert len((tmp_path / "drawn.csv").read_text().splitlines()) == 13
+    shown = run("show", model, "--svg", tmp_path / "model.svg")
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith("DynamicNetwork(1 node, order 1")
+    assert run("show", model, "--node", "x(0)").output.startswith("P(x(0))")
+    beliefs = run("show", model, "--svg", tmp_path / "given.svg", "--given", "x=1")
+    assert "network in time" in beliefs.output
     refused = run("query", model, "x")
     assert refused.exit_code != 0
     assert "network in time" in refused.output

@@ -103,7 +103,9 @@ def test_inputs_are_needed_for_every_step():
     high = net.forecast(panel, 2, inputs={"dose": [1.0, 0.0]})
     slope = dict(zip(net["y"].parents, net["y"].coefficients, strict=True))["dose"]
     assert high.mean["y"][0] - low.mean["y"][0] == pytest.approx(slope)
-    with pytest.raises(cs.ConsilienceError, match="inputs need 2 rows"):
+    with pytest.raises(cs.ConsilienceError, match="inputs need 2 rows, one a step; got 1"):
         net.forecast(panel, 2, inputs={"dose": [0.5]})
     with pytest.raises(cs.ConsilienceError, match="no value in row 2"):
         net.forecast(panel, 2, inputs={"dose": [0.5, None]})
+    with pytest.raises(cs.ConsilienceError, match="no value in any row; give it a column"):
+        net.forecast(panel, 2, inputs={"dosis": [0.5, 1.0]})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from consilience.cli.common import source_node_option, spoken
+from consilience.cli.common import Refusal, source_node_option, spoken
 from consilience.cli.given import given_of, given_option
 from consilience.cli.outputs import OutputFile, check_inputs, check_outputs, force_option
 from consilience.cli.terminal import echo
@@ -53,6 +53,8 @@ def show(
     check_outputs([svg], [model], force=force)
     check_inputs([model])
     net = cs.load(model, source=source)
+    if given and isinstance(net, cs.dynamic.DynamicNetwork):
+        raise Refusal(f"{model} holds a network in time, whose picture has no beliefs.")
     echo(net.describe(node, max_rows=rows))
     if svg is not None:
         beliefs = {"given": given_of(net, given)} if given else {}

@@ -176,6 +176,15 @@ class DynamicNetwork:
 
         return unrolled(self, length)
 
+    def describe(self, name: str | None = None, *, max_rows: int = 40) -> str:
+        """The network in words, or the table of one node, of which so many rows are shown.
+
+        A node such as ``x(0)`` is one of the first slices.
+        """
+        from consilience.show.text_in_time import description_in_time
+
+        return description_in_time(self, name, max_rows=max_rows)
+
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return _freeze.rebuilt(self)
 
@@ -185,7 +194,8 @@ class DynamicNetwork:
         return view(self)
 
     def __repr__(self) -> str:
-        parts = [f"{len(self.transition)} nodes", f"order {self.order}"]
+        n = len(self.transition)
+        parts = [f"{n} node{'s' * (n != 1)}", f"order {self.order}"]
         parts += [f"hidden {', '.join(self.hidden)}"] if self.hidden else []
         parts += [f"inputs {', '.join(self.inputs)}"] if self.inputs else []
         parts += [f"{self.n_parameters:,} parameters"]

@@ -180,10 +180,11 @@ def input_columns(
         if isinstance(inputs, Table)
         else (read(inputs, schema={name: net.variables[name] for name in net.inputs}))
     )
+    _check.known("column", net.inputs, table.variables)
     if table.n_rows not in (n * length, length):
+        several = f", or {n * length}, one for each step of each sequence" if n > 1 else ""
         raise DataError(
-            f"{owner}: inputs need {length} rows, one a step, or {n * length}, one for each step "
-            f"of each sequence; got {table.n_rows}.",
+            f"{owner}: inputs need {length} rows, one a step{several}; got {table.n_rows}.",
             parameter="inputs",
         )
     found = {}
@@ -192,8 +193,9 @@ def input_columns(
         is_missing = np.isnan(column) if column.dtype == np.float64 else column < 0
         if is_missing.any():
             row = int(np.flatnonzero(is_missing)[0]) + 1
+            where = "any row; give it a column" if is_missing.all() else f"row {row}"
             raise DataError(
-                f"{owner}: the input {name!r} has no value in row {row}; inputs are needed for "
+                f"{owner}: the input {name!r} has no value in {where}; inputs are needed for "
                 "every step.",
                 column=name,
                 row=row,

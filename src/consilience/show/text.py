@@ -7,7 +7,7 @@ furthest from a root, the other parents are named behind it, so that no arc is l
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice, product
 
 from consilience import _check
@@ -27,6 +27,7 @@ __all__ = [
     "local_text",
     "outline",
     "probability_text",
+    "rows_of_nodes",
     "table_text",
 ]
 
@@ -49,18 +50,22 @@ def describe_network(net: Network) -> str:
     <BLANKLINE>
     coin
     """
-    order = net.dag.topological_order()
+    nodes = rows_of_nodes([net[name] for name in net.dag.topological_order()])
+    return "\n".join([*_heading(net), "", *nodes, "", outline(net), *_differences(net)])
+
+
+def rows_of_nodes(local: Iterable[Distribution]) -> list[str]:
+    """A line for each node: its states, parameters and parents; before them one of headings."""
     rows = [
         [
-            name,
-            _states(net.variables[name]),
-            f"{net[name].n_parameters:,}",
-            _parents(net, name),
+            one.child.name,
+            "real" if one.child.is_continuous else str(one.child.n_states),
+            f"{one.n_parameters:,}",
+            _listed(one.parents) or "-",
         ]
-        for name in order
+        for one in local
     ]
-    nodes = _aligned([["node", "states", "parameters", "parents"], *rows], right={1, 2})
-    return "\n".join([*_heading(net), "", *nodes, "", outline(net), *_differences(net)])
+    return _aligned([["node", "states", "parameters", "parents"], *rows], right={1, 2})
 
 
 def _differences(net: Network) -> list[str]:
@@ -199,14 +204,6 @@ def _heading(net: Network) -> list[str]:
     if n_unknown:
         lines.append(f"Parent states that no row shows: {n_unknown:,}")
     return [*lines, *(f"Note: {note}" for note in net.record.notes)]
-
-
-def _parents(net: Network, name: str) -> str:
-    return _listed(net[name].parents) or "-"
-
-
-def _states(variable: Variable) -> str:
-    return "real" if variable.is_continuous else str(variable.n_states)
 
 
 def family_text(local: Distribution) -> str:
