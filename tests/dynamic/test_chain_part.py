@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import consilience as cs
 from consilience.dynamic import chain_part
+
+
+@pytest.mark.parametrize("room", [chain_part.MOST_ROOM, 1])
+def test_different_rows_are_found_in_order_with_and_without_sorting(room, monkeypatch):
+    monkeypatch.setattr(chain_part, "MOST_ROOM", room)
+    keys = np.random.default_rng(1).integers(-1, [2, 5, 40], (300, 3))
+    found, code = chain_part._distinct(keys)
+    twin, place = np.unique(keys, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(found, twin)
+    np.testing.assert_array_equal(code, place.ravel())
 
 
 def test_ragged_sequences_side_by_side_are_fitted_as_one_by_one(monkeypatch):

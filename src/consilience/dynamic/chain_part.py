@@ -23,6 +23,9 @@ __all__ = ["ChainPart"]
 LANES_FROM = 2 * LANES
 """Number of sequences from which on they are done side by side."""
 
+MOST_ROOM = 1 << 22
+"""Whole numbers up to which values are ranked by marking those that are there."""
+
 BLOCK = 64 * LANES
 """Number of sequences that have room for the longest of them each."""
 
@@ -257,9 +260,19 @@ def _distinct(keys: Integers) -> tuple[Integers, Integers]:
     """The different rows, and which of them each row is."""
     code = np.zeros(len(keys), np.int64)
     for column in keys.T:
-        _, inverse = np.unique(column, return_inverse=True)
-        _, code = np.unique(code * (int(inverse.max(initial=0)) + 1) + inverse, return_inverse=True)
-    n = int(code.max(initial=-1)) + 1
-    found = np.zeros((n, keys.shape[1]), np.int64)
-    found[code] = keys
-    return found, np.ascontiguousarray(code)
+        place = _ranked(column)
+        code = _ranked(code * (int(place.max(initial=0)) + 1) + place)
+    row = np.empty(int(code.max(initial=-1)) + 1, np.int64)
+    row[code] = np.arange(len(code))
+    return np.ascontiguousarray(keys[row]), code
+
+
+def _ranked(values: Integers) -> Integers:
+    """The place of each value among the different ones; without sorting if they lie close."""
+    low = int(values.min(initial=0))
+    room = int(values.max(initial=0)) - low + 1
+    if room > MOST_ROOM:
+        return np.ascontiguousarray(np.unique(values, return_inverse=True)[1])
+    is_there = np.zeros(room, bool)
+    is_there[values - low] = True
+    return np.asarray((np.cumsum(is_there) - 1)[values - low], np.int64)
