@@ -62,6 +62,7 @@ def test_everything_is_shown_and_drawn():
         cs.plot(thing)
     for thing in (hmm.mpe(panel), dynamic.to_var(linear)):
         assert thing._repr_html_()
+    assert cs.plot(values).get_title() == "a, 1 sequence"
     assert cs.plot(linear.forecast(values, 2), "a").get_title().startswith("a")
     assert cs.plot(hmm.filter(panel), "z", sequence="2").get_title().endswith("2")
     with pytest.raises(cs.ConsilienceError):

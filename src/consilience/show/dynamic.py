@@ -219,7 +219,8 @@ def plot_panel(panel: Panel, name: str | None = None, ax: Axes | None = None) ->
     if variable.states is not None:
         ax.set_yticks(range(variable.n_states), variable.states)
     ax.set_xlabel("step")
-    ax.set_title(f"{name}, {panel.n_sequences:,} sequences", fontsize=10)
+    n = panel.n_sequences
+    ax.set_title(f"{name}, {n:,} sequence{'s' * (n != 1)}", fontsize=10)
     return ax
 
 
