@@ -4,8 +4,10 @@ from consilience.statistics.engines.cached import (
 from consilience.statistics.engines.dask_runner import (
     Dask as Dask,
 )
-from consilience.statistics.engines.runners import (
+from consilience.statistics.engines.processes import (
     Processes as Processes,
+)
+from consilience.statistics.engines.runners import (
     Threads as Threads,
 )
 from consilience.statistics.engines.scans import (

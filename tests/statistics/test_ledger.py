@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import operator
-import time
 
 import numpy as np
 import pytest
-from scan_data import check_bits, hospitals, in_files, in_parts, scanned
+from scan_data import hospitals, in_parts
 
 import consilience as cs
 from consilience.errors import DataError, WorkerError
@@ -102,28 +101,3 @@ def test_an_empty_part_changes_nothing():
     rows = in_parts(table, [0, 30, 30, 60], _Wrong([4, 3, 2, 1, 0]))
     (one,), (other,) = (cs.count(r, cs.Family("smoke")) for r in (rows, table))
     np.testing.assert_array_equal(one.table, other.table)
-
-
-def _sleep(extent):
-    time.sleep(1)
-
-
-def test_processes_give_the_same_bits_and_survive_a_death(tmp_path):
-    table, gappy = hospitals(60), hospitals(60, gaps=0.2)
-    rows, gappy_rows = (
-        scanned(in_files(one, tmp_path / name, 3), one, engine=cs.engines.Processes(2))
-        for name, one in (("whole", table), ("gappy", gappy))
-    )
-    check_bits(rows, table, gappy_rows, gappy)
-    families = [cs.Family("lung", ("smoke",))]
-    (expected,) = cs.count(table, families)
-    from consilience.statistics.engines.runners import _pool
-
-    for worker in list(_pool(2)._processes.values()):
-        worker.kill()
-    (again,) = cs.count(rows, families)
-    np.testing.assert_array_equal(again.table, expected.table)
-    with pytest.raises(WorkerError, match=r"for 0\.1 seconds no part came .*part-000\.parq"):
-        list(cs.engines.Processes(2, patience=0.1).run(_sleep, rows._extents[:2]))
-    _pool(2).shutdown()
-    _pool.cache_clear()

@@ -1,15 +1,11 @@
-"""Engines of one machine: threads, and processes that may die."""
+"""Threads of this process, and what engines of several processes share."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing import get_context
-from threading import TIMEOUT_MAX
 from typing import Any
 
 from consilience import _check
@@ -21,7 +17,6 @@ from consilience.statistics.engines.tasks import Task
 __all__ = [
     "MOST_DEATHS",
     "PATIENCE",
-    "Processes",
     "Threads",
     "check_sendable",
     "late",
@@ -69,53 +64,6 @@ class Threads:
                 pool.shutdown(cancel_futures=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Processes:
-    """Processes of this machine, which read the files themselves; a dead one is replaced.
-
-    They are started at the first request and kept. As with all processes of Python, a script that
-    uses them keeps its own work below ``if __name__ == "__main__":``.
-
-    Parameters
-    ----------
-    n
-        Number of processes; by default one for each core.
-    patience
-        Seconds for which no part may come back before the request ends with an error that names
-        those that are missing.
-    """
-
-    n: int | None = None
-    patience: float = PATIENCE
-
-    def __post_init__(self) -> None:
-        if self.n is not None:
-            _check.whole("Processes", at_least=1, n=self.n)
-        _check.positive("Processes", patience=self.patience)
-
-    def run(self, task: Task[Any], extents: list[Extent]) -> Iterator[Returned[Any]]:
-        """The answers of a task for all extents, in the order in which they are ready."""
-        check_sendable("Processes", extents)
-        left = {extent.id: extent for extent in extents}
-        n_deaths = 0
-        while left:
-            try:
-                for one in _answers(_pool(self.n), task, list(left.values()), self.patience):
-                    for part in one.ids:
-                        del left[part]
-                    yield one
-            except BrokenProcessPool:
-                _pool.cache_clear()
-                n_deaths += 1
-                if n_deaths > MOST_DEATHS:
-                    raise WorkerError(
-                        f"processes died {n_deaths} times; parts that did not come back: "
-                        f"{_check.listed(left)}. A script must keep its own work below "
-                        'if __name__ == "__main__":',
-                        part=next(iter(left)),
-                    ) from None
-
-
 def late(engine: str, patience: float, parts: Iterable[str]) -> WorkerError:
     """The error of a request whose parts do not come back."""
     lost = list(parts)
@@ -137,35 +85,3 @@ def check_sendable(engine: str, extents: list[Extent]) -> None:
                 "paths of files or a store, or leave out engine=.",
                 parameter="engine",
             )
-
-
-@cache
-def _pool(n: int | None) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(n or os.cpu_count() or 1, mp_context=get_context("spawn"))
-
-
-def _answers(
-    pool: ProcessPoolExecutor, task: Task[Any], extents: list[Extent], patience: float
-) -> Iterator[Returned[Any]]:
-    left = {pool.submit(task, extent): extent.id for extent in extents}
-    try:
-        while left:
-            done = wait(left, min(patience, TIMEOUT_MAX), return_when=FIRST_COMPLETED).done
-            if not done:
-                _give_up(pool)
-                raise late("Processes", patience, left.values())
-            for future in done:
-                del left[future]
-                yield future.result()
-    finally:
-        for future in left:
-            future.cancel()
-
-
-def _give_up(pool: ProcessPoolExecutor) -> None:
-    """End processes that do not answer, so that the next request gets others."""
-    stuck = list(pool._processes.values())  # noqa: SLF001 - no other way before Python 3.14
-    _pool.cache_clear()
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in stuck:
-        process.terminate()
