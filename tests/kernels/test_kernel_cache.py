@@ -79,6 +79,26 @@ def test_a_damaged_cache_is_compiled_anew(tmp_path, monkeypatch, damage):
     assert sum(again.stats.cache_misses.values()) == 1
 
 
+def test_code_whose_file_was_changed_since_it_was_imported_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "loops.py"
+    source = "from consilience.kernels.compile import inner, kernel\n"
+    source += "@inner\ndef step(x):\n    return x + 1\n"
+    source += "@kernel\ndef stepped(x):\n    return step(x)\n"
+
+    def imported(text):
+        file.write_text(text)
+        held = {"__name__": "loops"}
+        exec(compile(text, file, "exec"), held)
+        return held["stepped"]
+
+    old = imported(source)
+    file.write_text(source.replace("x + 1", "x + 200"))
+    assert old(1) == 2
+    monkeypatch.setattr("consilience.kernels.compile._STAMPS", {})
+    assert imported(source.replace("x + 1", "x + 200"))(1) == 201
+
+
 PROCESS = """
 import sys
 import numpy as np
@@ -115,3 +135,31 @@ def test_no_flipped_bit_is_loaded_or_reaches_the_caller(tmp_path):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x40]) + whole[place + 1 :])
             assert files(tmp_path).load("a") in ("code of a", None)
         path.write_bytes(whole)
+
+
+FORKING = """
+import os, signal, threading, warnings
+import numpy as np
+from consilience.kernels.lattice import best_of_subsets
+from consilience.kernels.watching import on_compiling
+
+warnings.simplefilter("ignore")
+begun = threading.Event()
+compiling = threading.Thread(target=best_of_subsets, args=(np.arange(4.0),))
+with on_compiling(lambda name: begun.set()):
+    compiling.start()
+    begun.wait()
+if os.fork() == 0:
+    signal.alarm(60)
+    best_of_subsets(np.arange(4.0))
+    os._exit(0)
+compiling.join()
+print(os.wait()[1])
+"""
+
+
+def test_a_fork_while_a_thread_compiles_does_not_stop_the_child(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", FORKING]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"

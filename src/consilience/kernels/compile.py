@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import update_wrapper, wraps
+from functools import cache, update_wrapper, wraps
+from pathlib import Path
 from threading import RLock
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -30,9 +31,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _lock = RLock()
 
+_STAMPS: dict[str, tuple[int, int] | None] = {}
+"""Time and size of each file of kernels when it was imported."""
+
 
 def kernel(function: Function) -> Function:
     """The function compiled, without the interpreter lock and without fast-math."""
+    file = function.__code__.co_filename
+    _STAMPS.setdefault(file, _stamp(file))
     return _later(function, _kernel)
 
 
@@ -136,10 +142,35 @@ def _kernel(function: Callable[..., Any]) -> Any:
     from consilience.kernels.cache import KernelCache
     from consilience.kernels.pipeline import Lean
 
+    _hold_at_forks()
     compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=Lean)(function)
+    file = function.__code__.co_filename
+    if _STAMPS[file] != _stamp(file):  # an upgrade meanwhile: this code is not what the file says
+        return compiled
     with suppress(RuntimeError):  # numba found no folder that it may write its cache to
         compiled._cache = KernelCache(function)  # noqa: SLF001 - as njit(cache=True) does
     return compiled
+
+
+def _stamp(file: str) -> tuple[int, int] | None:
+    """Time and size of a file; None if there is none, as in a zip."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+@cache
+def _hold_at_forks() -> None:
+    """Let a fork wait for the thread that compiles: the child would wait for it for ever."""
+    if hasattr(os, "register_at_fork"):
+        from numba.core.compiler_lock import global_compiler_lock as compiler
+
+        for lock in (compiler, _lock):
+            os.register_at_fork(
+                before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+            )
 
 
 def _inner(function: Callable[..., Any], *, counts: bool = True) -> Any:
