@@ -457,3 +457,18 @@ def test_a_value_that_a_class_had_only_in_the_fold_left_out_is_not_impossible():
     table = cs.read({"ill": ["no"] * 40 + ["yes"] * 40, "gain": gain}, continuous=["gain"])
     found = cs.cross_evaluate(table, "ill", structures={"naive Bayes": cs.naive_bayes})
     assert all(np.isfinite(line.mean) for line in found.summary("log_loss"))
+
+
+def test_a_row_too_improbable_for_a_float_has_a_finite_loss():
+    x = np.append(np.tile([0.0, 0.01, -0.01, 0.02], 20), np.tile([5.0, 5.01, 4.99, 5.02], 20))
+    ill = np.repeat(["no", "yes"], 80)
+    x[80] = 0.0  # one of the ill has the number of a healthy one
+    found = cs.cross_evaluate(
+        cs.read({"ill": ill, "x": x}),
+        "ill",
+        structures={"naive Bayes": cs.naive_bayes},
+        estimators={"Dirichlet": cs.Dirichlet()},
+    )
+    losses = [cell.parts[0].measures["log_loss"] for cell in found.cells]
+    assert np.isfinite(losses).all()
+    assert max(losses) > 100

@@ -34,6 +34,7 @@ from consilience.classify.evaluation import CalibrationCurve, Evaluation, Measur
 from consilience.data.align import aligned_codes
 from consilience.data.door import Rows, as_rows_of
 from consilience.errors import DataError, InputError
+from consilience.inference.evidence_rows import log_of_states
 from consilience.network.network import Network
 
 __all__ = ["KeptRows", "evaluate", "evaluate_network", "positive_code", "ratio"]
@@ -63,6 +64,7 @@ def evaluate(
     sources: Sequence[str] = (),
     source_codes: npt.ArrayLike | None = None,
     n_bins: int = 10,
+    logs: npt.ArrayLike | None = None,
 ) -> Evaluation:
     """Measures of class probabilities against the truth.
 
@@ -88,6 +90,9 @@ def evaluate(
         left out.
     n_bins
         Number of bins of the calibration curves.
+    logs
+        Log probability of the true state of each row, for those that are too small to be a float;
+        that of ``probabilities`` if not given.
 
     Examples
     --------
@@ -104,7 +109,8 @@ def evaluate(
     used = (codes >= 0) & (weight > 0)
     if not used.any():
         raise DataError("there is no row whose true state is known.")
-    rows = _Rows(beliefs[used], codes[used], weight[used], k, n_bins)
+    log_of_truth = _checked_logs(logs, beliefs, codes)
+    rows = _Rows(beliefs[used], codes[used], weight[used], log_of_truth[used], k, n_bins)
     by_source: dict[str, Measures] = {}
     if source_codes is not None:
         of_row = _checked_codes("source_codes", source_codes, len(beliefs), len(sources), least=0)
@@ -142,9 +148,10 @@ def evaluate_network(
         return table.evaluated(net, target, positive=positive, n_bins=n_bins)
     table = as_rows_of(net.variables, net.source, table)
     _check.known("variable", [target], table.variables)
+    beliefs, truth = net.posteriors(table, target), aligned_codes(table, net.variables[target])
     return evaluate(
-        net.posteriors(table, target),
-        aligned_codes(table, net.variables[target]),
+        beliefs,
+        truth,
         states=net.variables[target].discrete_states,
         positive=positive,
         weights=table.weights,
@@ -152,26 +159,29 @@ def evaluate_network(
         sources=table.sources,
         source_codes=table.source_codes,
         n_bins=n_bins,
+        logs=log_of_states(net, table, target, truth, posteriors=beliefs),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Rows to be measured: probabilities, true states, weights above zero."""
+    """Rows to be measured: probabilities, true states, weights above zero, log P(truth)."""
 
     beliefs: Floats
     truth: Integers
     weight: Floats
+    logs: Floats
     positive: int | None
     n_bins: int
 
     def at(self, part: npt.NDArray[np.bool_]) -> _Rows:
-        kept = (self.beliefs[part], self.truth[part], self.weight[part])
+        kept = (self.beliefs[part], self.truth[part], self.weight[part], self.logs[part])
         return _Rows(*kept, self.positive, self.n_bins)
 
     def with_prior(self, prior: Floats) -> _Rows:
         same = np.broadcast_to(prior, self.beliefs.shape)
-        return _Rows(same, self.truth, self.weight, self.positive, self.n_bins)
+        logs = _log_of_truth(same, self.truth)
+        return _Rows(same, self.truth, self.weight, logs, self.positive, self.n_bins)
 
     @property
     def predicted(self) -> Integers:
@@ -183,8 +193,6 @@ class _Rows:
         of_truth = self.beliefs[np.arange(len(self.truth)), self.truth]
         is_right = self.predicted == self.truth
         squares = (self.beliefs**2).sum(axis=1) - 2 * of_truth + 1
-        with np.errstate(divide="ignore"):
-            logs = np.log(of_truth)
         precision, recall, f1 = self._about_positive()
         return Measures(
             n_rows=total,
@@ -193,8 +201,8 @@ class _Rows:
             recall=recall,
             f1=f1,
             brier=max(0.0, float(self.weight @ squares) / total),
-            log_loss=0.0 - float(self.weight @ logs) / total,
-            n_impossible=float(self.weight[of_truth == 0].sum()),
+            log_loss=0.0 - float(self.weight @ self.logs) / total,
+            n_impossible=float(self.weight[np.isneginf(self.logs)].sum()),
             curve=self._curve(),
         )
 
@@ -224,6 +232,23 @@ class _Rows:
             np.bincount(bins, true_weight) / n_rows,
             n_rows,
         )
+
+
+def _log_of_truth(beliefs: Floats, truth: Integers) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(beliefs[np.arange(len(truth)), truth])
+
+
+def _checked_logs(logs: npt.ArrayLike | None, beliefs: Floats, codes: Integers) -> Floats:
+    if logs is None:
+        return _log_of_truth(beliefs, codes)
+    found = np.asarray(logs, np.float64)
+    if found.shape != codes.shape or not (found <= TOLERANCE).all():
+        raise InputError(
+            "evaluate: logs must be one log probability for each row, none above zero.",
+            parameter="logs",
+        )
+    return found
 
 
 def ratio(part: float, whole: float) -> float | None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from consilience._typing import Floats
 from consilience.classify import scikit
-from consilience.classify.predictions import class_probabilities
+from consilience.classify.predictions import class_probabilities, log_of_classes
 from consilience.classify.report import Story, fit_text, prediction_text, story_of
 from consilience.classify.scikit_rows import Unseen, known_rows, training_table
 from consilience.classify.shrinking import Calibrated, calibrated_chain
@@ -91,8 +91,13 @@ def predict_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
 
 def predict_log_proba(self: Any, X: Any, *, source: Any = None) -> Floats:
     """Logarithm of ``predict_proba``; minus infinity for a class that is excluded."""
-    with np.errstate(divide="ignore"):
-        return np.log(self.predict_proba(X, source=source))
+    scikit.check_is_fitted(self)
+    table, found = known_rows(self, X, source)
+    net, target = self.network_, self.target_
+    each, _ = class_probabilities(net, target, table, found.n_rows)
+    classes = [np.full(found.n_rows, code) for code in range(each.shape[1])]
+    logs = [log_of_classes(net, target, table, one, probabilities=each) for one in classes]
+    return np.stack(logs, axis=1)
 
 
 def predict(self: Any, X: Any, *, source: Any = None) -> npt.NDArray[Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience._typing import Floats
+from consilience._typing import Codes, Floats, Integers
 from consilience.data.table import Table
 from consilience.distributions.categorical import proportions
+from consilience.inference.evidence_rows import log_of_states
 from consilience.network.network import Network
 
-__all__ = ["class_probabilities"]
+__all__ = ["class_probabilities", "log_of_classes"]
 
 
 def class_probabilities(
@@ -32,3 +33,13 @@ def class_probabilities(
     elif impossible.size:
         answer[impossible] = network.query(target).values
     return answer, len(impossible)
+
+
+def log_of_classes(
+    network: Network, target: str, table: Table, classes: Codes | Integers, *, probabilities: Floats
+) -> Floats:
+    """Log probability of one class in each row, also where no float holds the probability."""
+    if not table.variables:
+        with np.errstate(divide="ignore"):
+            return np.log(probabilities[np.arange(len(classes)), classes])
+    return log_of_states(network, table, target, classes, posteriors=probabilities)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from consilience import _check, _freeze, estimators, gaps
-from consilience._typing import Floats
+from consilience._typing import Codes, Floats
 from consilience.classify.evaluation import Evaluation
 from consilience.classify.measures import evaluate
 from consilience.classify.seen_sources import with_seen_sources
@@ -25,6 +25,7 @@ from consilience.data.table import Table
 from consilience.data.variable import Schema
 from consilience.errors import InputError
 from consilience.graph.dag import DAG
+from consilience.inference.evidence_rows import log_of_states
 from consilience.learning import fit
 from consilience.network.network import Network
 
@@ -100,15 +101,16 @@ def predicted(
         raise InputError(f"target {target!r} is continuous; a discrete one is wanted.", node=target)
     rows = aligned_rows(net, table)
     truth = aligned_codes(table, variable)
-    found = None
     reason = "" if folds == 0 else _why_not(net, rows, truth, folds=folds, choices=choices)
     if folds and not reason:
-        found = _by_folds(net, rows, target, folds=(folds, seed), choices=choices)
-    if found is None:
+        found, logs = _by_folds(net, rows, target, truth, folds=(folds, seed), choices=choices)
+    else:
         folds, found = 0, net.posteriors(rows, target)
+        logs = log_of_states(net, rows, target, truth, posteriors=found)
     measured = evaluate(
         found,
         truth,
+        logs=logs,
         states=variable.discrete_states,
         weights=rows.weights,
         sources=rows.sources,
@@ -207,12 +209,17 @@ def _by_folds(
     net: Network,
     rows: Table,
     target: str,
+    truth: Codes,
     *,
     folds: tuple[int, int],
     choices: Mapping[str, Any] | None,
-) -> Floats:
-    found = np.zeros((rows.n_rows, net.variables[target].n_states))
+) -> tuple[Floats, Floats]:
+    """The posteriors, and the log posterior of the truth."""
+    found, logs = np.zeros((rows.n_rows, net.variables[target].n_states)), np.zeros(rows.n_rows)
     for split in StratifiedFolds(folds[0]).split(rows, target, folds[1]):
         again = fitted_again(net, rows.take(split.train), choices)
-        found[split.test] = again.posteriors(rows.take(split.test), target)
-    return found
+        test, mine = rows.take(split.test), truth[split.test]
+        each = again.posteriors(test, target)
+        found[split.test] = each
+        logs[split.test] = log_of_states(again, test, target, mine, posteriors=each)
+    return found, logs

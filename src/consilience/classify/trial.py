@@ -19,7 +19,7 @@ from consilience._typing import Floats
 from consilience.classify.cells import Cell, Part
 from consilience.classify.evaluation import HEADINGS, Evaluation, Measures
 from consilience.classify.measures import evaluate
-from consilience.classify.predictions import class_probabilities
+from consilience.classify.predictions import class_probabilities, log_of_classes
 from consilience.classify.ranges import ranges_of, within_ranges
 from consilience.classify.results import CLASS_PRIOR, SOURCE_PRIOR
 from consilience.classify.seen_sources import with_known_sources
@@ -70,7 +70,9 @@ class Trial:
         rows = with_known_sources(self.test, net)
         inside, _ = within_ranges(rows, ranges_of(self.train))
         beliefs, _ = class_probabilities(net, self.target, inside, rows.n_rows)
-        measured = self._measured(beliefs)
+        truth = self.test.column(self.target)
+        logs = log_of_classes(net, self.target, inside, truth, probabilities=beliefs)
+        measured = self._measured(beliefs, logs)
         log_likelihood = _given_source(net, rows)
         seconds = time.perf_counter() - start
         return self._cell(names, measured, log_likelihood, seconds, nodes=tuple(sorted(dag.nodes)))
@@ -106,7 +108,7 @@ class Trial:
         rows = np.bincount(codes, weights, minlength=n_states) + 1 / n_states
         return rows / rows.sum()
 
-    def _measured(self, beliefs: Floats) -> Evaluation:
+    def _measured(self, beliefs: Floats, logs: Floats | None = None) -> Evaluation:
         return evaluate(
             beliefs,
             self.test.column(self.target),
@@ -116,6 +118,7 @@ class Trial:
             sources=self.test.sources,
             source_codes=self.test.source_codes,
             n_bins=self.n_bins,
+            logs=logs,
         )
 
     def _cell(

@@ -72,10 +72,13 @@ def predicted(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, 
 
 
 def _of_states(net: cs.Network, table: cs.Table, target: str) -> tuple[cs.Table, Tally]:
+    import consilience as cs
+
     variable = net.variables[target]
     posteriors = net.posteriors(table, target)
     truth = _truth(variable, table, target)
-    return _predictions(variable, posteriors), _quality(variable, posteriors, truth)
+    logs = cs.inference.log_of_states(net, table, target, truth, posteriors=posteriors)
+    return _predictions(variable, posteriors), _quality(variable, posteriors, truth, logs)
 
 
 def _truth(variable: cs.Variable, table: cs.Table, target: str) -> Codes:
@@ -135,7 +138,7 @@ def _predictions(variable: cs.Variable, posteriors: Floats) -> cs.Table:
     return cs.read(found, schema=schema, missing=())
 
 
-def _quality(variable: cs.Variable, posteriors: Floats, truth: Codes) -> Tally:
+def _quality(variable: cs.Variable, posteriors: Floats, truth: Codes, logs: Floats) -> Tally:
     """How many rows are impossible, and how good the others are where the truth is known."""
     import consilience as cs
 
@@ -144,7 +147,8 @@ def _quality(variable: cs.Variable, posteriors: Floats, truth: Codes) -> Tally:
     if not (is_possible & (truth >= 0)).any():
         return tally
     states = variable.discrete_states
-    found = cs.evaluate(posteriors[is_possible], truth[is_possible], states=states).overall
+    rows = posteriors[is_possible], truth[is_possible]
+    found = cs.evaluate(*rows, states=states, logs=logs[is_possible]).overall
     n, n_excluded = found.n_rows, found.n_impossible
     loss = 0.0 if n_excluded else found.log_loss * n
     return tally + Tally(True, 0, n, n_excluded, found.accuracy * n, loss)

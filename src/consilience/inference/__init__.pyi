@@ -35,6 +35,9 @@ from consilience.inference.estimate_ways import (
 from consilience.inference.event_beliefs import (
     Estimate as Estimate,
 )
+from consilience.inference.evidence_rows import (
+    log_of_states as log_of_states,
+)
 from consilience.inference.explanations import (
     Explanation as Explanation,
 )

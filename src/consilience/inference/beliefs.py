@@ -155,7 +155,9 @@ def _read_off(
         if given.is_cut and not beliefs.log_evidence - given.log_scale > SAFE:
             return {}
         if beliefs.log_evidence == -math.inf:
-            refuse_impossible(net, given, memory_limit)
+            if log_evidence_of_rows(net, rows, memory_limit=memory_limit)[0] == -math.inf:
+                refuse_impossible(net, given, memory_limit)
+            return {}
         values = beliefs.marginals()
         is_open = open_logistic(net, tuple(net.logistic), rows.values)
         unsure = {*is_open, *(n for name in is_open for n in net.dag.descendants(name))}

@@ -182,9 +182,8 @@ def _discrete_steps(
     if given is not None:
         tree, left = tree_for(net, given, memory_limit=memory_limit)
         with tree.propagated(left) as beliefs:
-            if not given.is_cut or beliefs.log_evidence - given.log_scale > SAFE:
-                if beliefs.log_evidence == -math.inf:
-                    return None
+            log = beliefs.log_evidence - given.log_scale
+            if log > SAFE or (log > -math.inf and not given.is_cut):
                 is_open = open_logistic(net, tuple(net.logistic), rows.values)
                 unsure = {*is_open, *(n for name in is_open for n in net.dag.descendants(name))}
                 return list(_clique_steps(net, beliefs, rng)), {*tree.index, *given.known} - unsure

@@ -34,7 +34,12 @@ from consilience.inference.beliefs import belief, log_evidence
 from consilience.inference.conflict import refuse_impossible_rows
 from consilience.inference.estimate_ways import Best, Way, is_estimate
 from consilience.inference.evidence import Evidence, Scope, names_of
-from consilience.inference.family_logs import codes_together, given_blanket, log_family
+from consilience.inference.family_logs import (
+    codes_together,
+    given_blanket,
+    log_family,
+    log_given_blanket,
+)
 from consilience.inference.groups import Batch
 from consilience.inference.junction import JunctionTree, compiled
 from consilience.inference.known_sources import source_codes
@@ -47,10 +52,12 @@ from consilience.network.network import Network
 from consilience.statistics.gather import is_engine
 from consilience.statistics.request import Engine
 
-__all__ = ["log_likelihood", "network_columns", "posteriors", "rows_for"]
+__all__ = ["log_likelihood", "log_of_states", "network_columns", "posteriors", "rows_for"]
 
 ROWS_AT_A_TIME = 1 << 15
 """Of a network with continuous nodes, whose likelihoods are held for all states."""
+LEAST = 1e-290
+"""A posterior below it is computed again by logarithms where its own is asked for."""
 FEWER_DRAWS = 2_000  # for each row that must be estimated
 
 
@@ -135,12 +142,61 @@ def log_likelihood(net: Network, table: Rows | Engine, *, by: Way | None = None)
         for rows, evidence in _each_evidence(net, columns, np.arange(table.n_rows)):
             found[rows] = approximate_log_evidence(net, evidence, by)
         return found
-    way = exact_of(by)
-    is_complete = np.full(table.n_rows, all(name in columns for name in net.variables))
+    return _log_likelihood_of(net, columns, table.n_rows, exact_of(by))
+
+
+def log_of_states(
+    net: Network, table: Rows, target: str, states: Codes | Integers, *, posteriors: Floats
+) -> Floats:
+    r"""Log posterior of one state of a discrete target in each row, also where no float holds it.
+
+    .. math:: \log P(t \mid x) = \log P(t, x) - \log P(x)
+
+    Parameters
+    ----------
+    states
+        The code of the state in each row; of a row with -1 the answer is zero.
+    posteriors
+        What :func:`posteriors` says of the rows: only where it is next to zero more is done.
+    """
+    asked = states >= 0
+    found = np.where(asked, posteriors[np.arange(len(states)), states], 1.0)
+    with np.errstate(divide="ignore"):
+        logs = np.log(found)
+    tiny = np.flatnonzero((found < LEAST) & posteriors.any(axis=1))
+    # A point mass beats densities: zero is zero there.
+    if tiny.size and all(one.sd.all() for one in net.regressions.values()):
+        rows = rows_for(net, table, not_needed=[target]).take(tiny)
+        logs[tiny] = _logs_of_states(net, rows, target, states[tiny])
+    return logs
+
+
+def _logs_of_states(net: Network, table: Table, target: str, states: Codes | Integers) -> Floats:
+    columns = network_columns(net, table, without=(target,))
+    answer = np.empty(table.n_rows)
+    is_covered = _has_blanket(net, columns, table.n_rows, target)
+    covered, others = np.flatnonzero(is_covered), np.flatnonzero(~is_covered)
+    if covered.size:
+        known = {n: columns[n] for n in columns if n in net.dag.markov_blanket(target)}
+        each = log_given_blanket(net, target, _rows(known, covered))
+        each = np.broadcast_to(each, (len(covered), each.shape[1]))
+        answer[covered] = each[np.arange(len(covered)), states[covered]]
+    if others.size:
+        left = _rows(columns, others)
+        with_state = {**left, target: states[others].astype(np.int32)}
+        both = _log_likelihood_of(net, with_state, len(others), Exact())
+        answer[others] = both - _log_likelihood_of(net, left, len(others), Exact())
+    return answer
+
+
+def _log_likelihood_of(
+    net: Network, columns: Mapping[str, Column], n_rows: int, way: Exact
+) -> Floats:
+    is_complete = np.full(n_rows, all(name in columns for name in net.variables))
     for name, column in columns.items():
         is_complete &= _is_known(net, name, column)
     complete, others = np.flatnonzero(is_complete), np.flatnonzero(~is_complete)
-    answer = np.zeros(table.n_rows)
+    answer = np.zeros(n_rows)
     if complete.size:
         answer[complete] = _of_complete_rows(net, _rows(columns, complete), len(complete))
     if columns:
@@ -273,7 +329,10 @@ class _Rows:
         sets = self._sets
         if self._batch is None:
             return np.ones(len(log), bool)
-        return sets.is_open | sets.needs_logs | (sets.is_cut & ~(log > SAFE))
+        is_lost = np.isneginf(log) & ~np.isneginf(sets.log_scale)
+        if np.log(self._batch.tree.arrays.least).sum() >= SAFE:
+            is_lost[:] = False  # no product of this tree is too small for a float
+        return sets.is_open | sets.needs_logs | is_lost | (sets.is_cut & ~(log > SAFE))
 
     def _estimated(self, target: str, evidence: Evidence) -> Floats:
         try:

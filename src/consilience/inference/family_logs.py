@@ -14,17 +14,28 @@ import numpy as np
 from consilience._typing import Column, Floats, Integers
 from consilience.network.network import Network
 
-__all__ = ["codes_together", "given_blanket", "log_family"]
+__all__ = ["codes_together", "given_blanket", "log_family", "log_given_blanket"]
 
 
 def given_blanket(net: Network, target: str, columns: Mapping[str, Column]) -> Floats:
     """P(target | its Markov blanket) in each row; zero everywhere if that is impossible."""
-    families = [target, *net.dag.children(target)]
-    log_weight = reduce(np.add, (_log_rows(net, name, target, columns) for name in families))
+    log_weight = _log_weights(net, target, columns)
     largest = log_weight.max(axis=1, keepdims=True)
     weight = np.where(largest > -np.inf, np.exp(log_weight - np.maximum(largest, -1e300)), 0.0)
     total = weight.sum(axis=1, keepdims=True)
     return np.divide(weight, total, out=weight, where=total > 0)
+
+
+def log_given_blanket(net: Network, target: str, columns: Mapping[str, Column]) -> Floats:
+    """Its logarithm, also where no float holds it; minus infinity everywhere if impossible."""
+    log_weight = _log_weights(net, target, columns)
+    total = np.logaddexp.reduce(log_weight, axis=1, keepdims=True)
+    return log_weight - np.where(total > -np.inf, total, 0.0)
+
+
+def _log_weights(net: Network, target: str, columns: Mapping[str, Column]) -> Floats:
+    families = [target, *net.dag.children(target)]
+    return reduce(np.add, (_log_rows(net, name, target, columns) for name in families))
 
 
 def _log_rows(net: Network, name: str, target: str, columns: Mapping[str, Column]) -> Floats:

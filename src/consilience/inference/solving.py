@@ -387,17 +387,24 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled:
-    """Factors of which the largest entry is one; the log of what they lack; if small entries are
-    cut off.
-    """
+    """Factors with no entry above one; the log of what they lack; if small entries are cut off."""
 
     factors: list[Labeled]
     log_scale: float
     is_cut: bool
 
     def holds(self, log: float) -> bool:
-        """Whether what was cut off cannot be seen in a result whose scaled logarithm is this."""
-        return not self.is_cut or log > SAFE
+        """Whether a result whose scaled logarithm is this lacks nothing that could be seen.
+
+        What is lost of a product is less than a float holds beside the rest of it, so the rest
+        must shrink as much again before that matters.
+        """
+        return log > SAFE or not (self.is_cut or self._least() < SAFE)
+
+    def _least(self) -> float:
+        """Log of the product of the smallest entries that are not zero."""
+        positive = (one.values[one.values > 0] for one in self.factors)
+        return sum(math.log(values.min()) for values in positive if values.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
