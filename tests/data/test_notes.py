@@ -37,6 +37,16 @@ def test_nearly_as_many_states_as_rows_look_like_an_identifier(ids):
     assert 'drop=["patient"]' in note
 
 
+def test_whole_numbers_that_floats_cannot_tell_apart_are_noted():
+    numbers = RNG.permutation(2**53 + np.arange(N_ROWS) ** 2)
+    [note] = cs.read({"stamp": numbers, "sex": SEX}).notes
+    assert "'stamp' has whole numbers up to 9.007e+15" in note
+    assert 'discrete=["stamp"]' in note
+    assert not cs.read({"stamp": numbers - 2**53, "sex": SEX}).notes
+    states = cs.read({"stamp": numbers, "sex": SEX}, discrete=["stamp"]).variables["stamp"].states
+    assert len(states) == N_ROWS
+
+
 def test_following_the_advice_silences_the_note():
     rows = {"patient": [f"p{k}" for k in range(N_ROWS)], "sex": SEX}
     table = cs.read(rows, drop=["patient"])

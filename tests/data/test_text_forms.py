@@ -53,6 +53,13 @@ def test_text_that_is_not_utf_8_is_told_how_to_be_read(tmp_path):
         cs.read(path, encoding="ascii")
 
 
+def test_text_as_spreadsheets_save_unicode_is_told_how_to_be_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(written().encode("utf-16"))
+    with pytest.raises(FormatError, match=r"line 1: the text is not UTF-8.*encoding='utf-16'"):
+        cs.read(path)
+
+
 def test_the_wrong_separator_is_told_how_to_be_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1;2\n")

@@ -7,6 +7,7 @@ nothing is changed on the strength of it. Looked for are
 - *stray labels*: numbers read as text because of a few words such as ``NA``;
 - *spikes*: one value at the end of the range of a continuous column that many rows have, far from
   all others (cholesterol 0) or much more often than any other;
+- whole numbers beyond :math:`2^{53}`, different ones of which may be one float;
 - columns *of the source*: one value within each source, and not by chance. If the values
   :math:`x` with shares :math:`p_x` were dealt at random to the rows, all :math:`n_f` rows of every
   source :math:`f` would agree with probability
@@ -48,6 +49,9 @@ FEWEST_ROWS = 10
 
 NEARLY_ALL = 0.9
 """States per row from which on a column looks like an identifier."""
+
+LARGEST_EXACT = 2.0**53
+"""Beyond it floats hold only some of the whole numbers."""
 
 BY_CHANCE = 1e-3
 """Largest probability of an agreement within sources that is not put down to chance."""
@@ -106,6 +110,12 @@ def _remarks(table: Table, name: str) -> Iterator[str]:
             f"{int(_is_known(table, name).sum()):,} rows. Leave it out with "
             f"{_check.argument('drop', [name])}."
         )
+    elif is_continuous and (largest := _beyond_floats(table.columns[name])):
+        yield (
+            f"Column {name!r} has whole numbers up to {largest:.4g}, and floats hold only some of "
+            "those beyond 9007199254740992: different ones may have become equal. If they are "
+            f"names, read with {_check.argument('discrete', [name])} or leave them out."
+        )
     elif is_continuous and (spike := _spike(table.columns[name])):
         value, rest = spike
         yield _on_spike(table, name, value, rest)
@@ -132,6 +142,13 @@ def _identifier_values(table: Table, name: str) -> int:
         return 0
     is_identifier = np.all(np.floor(known) == known) and len(np.unique(known)) == len(known)
     return len(known) if is_identifier else 0
+
+
+def _beyond_floats(column: Floats) -> float:
+    """The largest size of a column of whole numbers if not all floats of that size are, else 0."""
+    known = column[~np.isnan(column)]
+    largest = float(np.abs(known).max(initial=0.0))
+    return largest if largest > LARGEST_EXACT and np.all(np.floor(known) == known) else 0.0
 
 
 def _stray_labels(table: Table, name: str) -> tuple[str, ...]:

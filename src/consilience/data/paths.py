@@ -16,6 +16,7 @@ import csv
 import io
 import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -225,9 +226,10 @@ def _explain(text: _Text, problem: Exception) -> FormatError:
         decoded = data.decode("utf-8-sig")
     except UnicodeDecodeError as found:
         line = data.count(b"\n", 0, found.start) + 1
+        likely = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "latin-1"
         return FormatError(
             f"file {text.name!r}, line {line}: the text is not UTF-8. Save the file as UTF-8, or "
-            "name its encoding: encoding='latin-1'.",
+            f"name its encoding: encoding={likely!r}.",
             file=text.name,
             line=line,
         )

@@ -58,8 +58,8 @@ def check_continuous(engine: Engine, strata: Strata, *, gaps: bool = False) -> f
             raise DataError(f"column {name!r} has no value in any row. Leave it out.", column=name)
         if known.scatter[0, 0, i, i] <= weight * (ROUNDING * mean) ** 2:
             raise DataError(
-                f"column {name!r} is constant ({mean:g} in every row); a continuous variable needs "
-                "a variance. Leave it out, or read it with discrete=.",
+                f"column {name!r} is constant up to rounding ({mean:g} in every row); a continuous "
+                "variable needs a variance. Leave it out, or read it with discrete=.",
                 column=name,
             )
     return n_rows
