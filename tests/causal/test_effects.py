@@ -263,3 +263,35 @@ def test_what_is_equal_between_sources_is_told(latent, estimator, said):
         graph, "y", do={"x": "1"}, state="1", table=rows, estimator=estimator, draws=20
     )
     assert f"Equal in all sources of 's': {said}." in found.assumptions
+
+
+class TestTheSourceInTheQuestion:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def net(cls):
+        """Ill is rare in 'a' and common in 'b'; the new source has no share of the rows."""
+        columns = {"s": ["a"] * 40 + ["b"] * 40, "x": ["0", "1"] * 40}
+        columns["ill"] = ["no"] * 36 + ["yes"] * 4 + ["yes"] * 36 + ["no"] * 4
+        dag = cs.DAG.parse("[x][ill|x]")
+        return cs.fit(dag, cs.read(columns, source="s"), cs.HDC())
+
+    def test_a_source_without_rows_is_left_out(self, net):
+        shares = net.tables["s"].table.copy()
+        assert "new_source" in net.variables["s"].states
+        shares[net.variables["s"].code("new_source")] = 0.0
+        empty = cs.Categorical(net.variables["s"], (), shares / shares.sum())
+        without = cs.Network({**net.distributions, "s": empty}, "s")
+        found = cs.causal.effect(without, "ill", do={"x": "1"}, state="yes")
+        assert set(found.by_source) == {"a", "b"}
+
+    def test_the_source_itself_can_be_set(self, net):
+        for source, expected in (("a", 0.1), ("b", 0.9)):
+            found = cs.causal.effect(net, "ill", do={"s": source}, state="yes")
+            assert found.value == pytest.approx(expected, abs=0.1)
+            assert found.interval is None or found.interval[0] < found.value < found.interval[1]
+            assert not found.by_source
+
+    def test_nothing_that_is_set_changes_where_rows_come_from(self, net):
+        found = cs.causal.effect(net, "s", do={"x": "1"}, state="a")
+        assert found.value == pytest.approx(net.query("s")["a"])
+        assert not found.by_source

@@ -23,7 +23,14 @@ from consilience.network.network import MEMORY_LIMIT, Network
 from consilience.parameters.uncertainty import draws as draw_networks, posterior_of
 from consilience.statistics.family import Family
 
-__all__ = ["Drawn", "difference_of", "drawn_effect", "interval_of", "level_of"]
+__all__ = [
+    "Drawn",
+    "difference_of",
+    "drawn_effect",
+    "interval_of",
+    "level_of",
+    "states_of_sources",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +45,9 @@ def drawn_effect(net: Network, question: Question, rng: np.random.Generator) -> 
     """The effect on posterior draws, or None where a distribution that matters has none."""
     needed = net.dag.ancestors([question.y, *question.given]) | {question.y, *question.given}
     fixed = {*question.do, net.source}
-    if any(net[name].posterior is None for name in needed if name not in fixed):
+    if question.y == net.source or any(
+        net[name].posterior is None for name in needed if name not in fixed
+    ):
         return None
     if net.is_discrete and not question.given:
         return _drawn_tables(net, question, needed, rng)
@@ -48,6 +57,15 @@ def drawn_effect(net: Network, question: Question, rng: np.random.Generator) -> 
     if not question.given and all(net.variables[name].is_continuous for name in needed):
         return _drawn_means(net, question, needed, rng)
     return _drawn_networks(net, question, rng)
+
+
+def states_of_sources(net: Network, question: Question) -> tuple[str, ...]:
+    """The sources that can have an effect of their own: none if the source is in the question."""
+    source = net.source
+    if source is None or source in {question.y, *question.do, *question.given}:
+        return ()
+    states, shares = net.variables[source].discrete_states, net.tables[source].table
+    return tuple(state for state, share in zip(states, shares, strict=True) if share > 0)
 
 
 def _is_source_alone(net: Network, given: Mapping[Any, Any]) -> bool:
@@ -70,8 +88,10 @@ def _drawn_tables(
         found = _truncated(net, question.y, side, tables)
         names = (DRAW, *([source] if source in found.names else []), question.y)
         values = found.values.transpose([found.names.index(n) for n in names if n in found.names])
+        if source in side and source in found.names:
+            values = values[:, net.variables[source].code(side[source])]
         total_effect = total_effect + sign * values[..., y.code(question.state)]
-    if source is None or source not in found.names:
+    if source is None or source in question.do or source not in found.names:
         pooled = np.broadcast_to(total_effect, (question.draws,))
         states = () if source is None else net.variables[source].discrete_states
         return Drawn(pooled, dict.fromkeys(states, pooled))
@@ -125,15 +145,14 @@ def _drawn_means(
 
 def _drawn_networks(net: Network, question: Question, rng: np.random.Generator) -> Drawn:
     """By whole networks drawn one after the other, for continuous nodes and conditions."""
-    source = None if net.source in question.given else net.source
-    states = () if source is None else net.variables[source].discrete_states
+    source, states = net.source, states_of_sources(net, question)
     rows: list[list[float]] = []
     for drawn in draw_networks(net, question.draws, seed=rng):
         sides = [intervene(drawn, side) for side in question.sides()]
         rows.append(
             [
                 difference_of(sides, question, extra)
-                for extra in ({}, *({source: state} for state in states))
+                for extra in ({}, *({str(source): state} for state in states))
             ]
         )
     columns = np.array(rows).T

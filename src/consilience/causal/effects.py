@@ -32,6 +32,7 @@ from consilience.causal.effect_draws import (
     drawn_effect,
     interval_of,
     level_of,
+    states_of_sources,
 )
 from consilience.causal.effect_question import Question, check_state
 from consilience.causal.estimand import Estimand, identify
@@ -278,12 +279,7 @@ def _of_networks(
     for net, _ in nets:
         _check.known("node", [question.y, *question.do, *question.given], net.variables)
         question.check_state(net.variables[question.y])
-    source = nets[0][0].source
-    states = (
-        ()
-        if source is None or source in question.given
-        else nets[0][0].variables[source].discrete_states
-    )
+    source, states = nets[0][0].source, states_of_sources(nets[0][0], question)
     drawn = _drawn_over(nets, question, rng)
     told = tuple(assumptions)
 
