@@ -208,6 +208,18 @@ def test_a_link_opens_a_view(served):
     assert link == f"{served.url}#given=b=not:low&panel=node&node=c"
 
 
+def test_a_link_to_one_state_of_a_list_gives_that_state(served):
+    assert served.link(given={"b": {"any": ["low"]}}) == f"{served.url}#given=b=low"
+
+
+def test_a_link_to_states_that_spell_another_one_has_them_in_quotes():
+    odd = cs.Variable("odd", ("a", "b", "a|b"))
+    net = cs.Network.of([cs.Categorical(odd, (), [0.2, 0.3, 0.5])])
+    with cs.explore(net, open=False) as explorer:
+        link = explorer.link(given={"odd": {"any": ["a", "b"]}})
+    assert link.endswith("#given=odd=%22a%22%7C%22b%22")
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_prints_its_address_and_ends_when_told(tmp_path, ending, listening):
     cs.save(small(), tmp_path / "model.json")

@@ -35,7 +35,7 @@ class Desk:
     """Answers the page's questions about a subject; what every page asks first is kept."""
 
     def __init__(self, subject: Subject) -> None:
-        self._subject = subject
+        self.subject = subject
         self._answers = Answers()
         self._facts: dict[str, Any] = {}
         self._lock = Lock()
@@ -45,48 +45,48 @@ class Desk:
         """What the page knows before anything is asked."""
         with self._lock:
             if not self._facts:
-                self._facts = model_facts(self._subject)
+                self._facts = model_facts(self.subject)
             return self._facts
 
     def places(self, focus: str, steps: str) -> dict[str, Any]:
         """Boxes and routes of a node's neighborhood."""
-        net = self._subject.network
+        net = self.subject.network
         return places(net, near(net, focus, _whole("steps", steps)))
 
     def comparison(self) -> dict[str, Any]:
         """Boxes and routes of both networks on one layout."""
-        return aligned_places(self._subject.network, self._other())
+        return aligned_places(self.subject.network, self._other())
 
     def beliefs(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Beliefs of all nodes, all sources together and by source.
 
         With the option ``compare`` those of the second network stand beside them.
         """
-        question = question_of(self._subject, asked)
+        question = question_of(self.subject, asked)
         found = self._beliefs(question)
         if not question.options.get("compare"):
             return found
-        return found | other_answer(self._answers, self._subject.network, self._other(), asked)
+        return found | other_answer(self._answers, self.subject.network, self._other(), asked)
 
     def _other(self) -> Network:
-        if self._subject.compare is None:
+        if self.subject.compare is None:
             raise InputError("there is no second network; give it as compare=.", option="compare")
-        return self._subject.compare
+        return self.subject.compare
 
     def _beliefs(self, question: Question) -> dict[str, Any]:
         position = question.options.get("position")
         if position is None:
             return self._answers.beliefs(question)
-        refused = borrowing.PANEL.missing(self._subject)
+        refused = borrowing.PANEL.missing(self.subject)
         if refused:
             raise InputError(refused[0], option="position")
-        net = borrowing.refitted(self._subject, str(position))
+        net = borrowing.refitted(self.subject, str(position))
         answer = self._answers.beliefs(replace(question, subject=Subject(net)))
-        return _with_all_sources(answer, self._subject.network, net)
+        return _with_all_sources(answer, self.subject.network, net)
 
     def panel(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What a panel shows; an answer that what has changed does not touch is kept."""
-        question_of(self._subject, asked)  # what is wrong is told in any case
+        question_of(self.subject, asked)  # what is wrong is told in any case
         told = {
             key: value
             for key, value in asked.items()
@@ -95,20 +95,20 @@ class Desk:
         return self._drawn(name, json.dumps(told))
 
     def _draw(self, name: str, asked: str) -> dict[str, Any]:
-        found = panel(name).answer(question_of(self._subject, json.loads(asked)))
+        found = panel(name).answer(question_of(self.subject, json.loads(asked)))
         return {"svg": found.svg, "table": dict(found.table), "notes": list(found.notes)}
 
     def row(self, number: str) -> dict[str, Any]:
         """What a row of the table says, as findings."""
-        table, place = self._subject.table, _whole("number", number)
+        table, place = self.subject.table, _whole("number", number)
         n_rows = 0 if table is None else table.n_rows
         if table is None or place >= n_rows:
             raise InputError(f"there is no row {place}; the table has {n_rows:,}.", row=place)
-        return {"given": _findings(self._subject.network, table, place)}
+        return {"given": _findings(self.subject.network, table, place)}
 
     def page(self) -> str:
         """The page as one file that needs no server."""
-        subject = self._subject
+        subject = self.subject
         other = subject.compare
         return page_of(
             subject.network,

@@ -106,7 +106,8 @@ class Explorer:
     ) -> str:
         """The URL of a view: findings as the page's JSON has them, a node, a panel."""
         asked = {"given": given or {}, "do": do or {}, "node": node}
-        return f"{self.url}#{fragment(asked, panel)}"
+        variables = self._desk.subject.network.variables
+        return f"{self.url}#{fragment(asked, panel, variables)}"
 
     def page(self) -> str:
         """The page as one HTML file that answers without a server.

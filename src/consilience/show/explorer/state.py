@@ -18,7 +18,7 @@ quotes, as in all texts of the library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -62,14 +62,19 @@ def question_of(subject: Subject, asked: Mapping[str, Any]) -> Question:
     )
 
 
-def fragment(asked: Mapping[str, Any], panel: str | None = None) -> str:
+def fragment(
+    asked: Mapping[str, Any],
+    panel: str | None = None,
+    variables: Mapping[str, Variable] | None = None,
+) -> str:
     """The part of a link after ``#`` that opens the page with this question.
 
     >>> fragment({"given": {"cp": {"any": ["3", "4"]}}, "node": "num"}, panel="differences")
     'given=cp=3%7C4&panel=differences&node=num'
     """
+    states = {name: one.states or () for name, one in (variables or {}).items()}
     parts = [
-        f"{key}={_encoded(quoted(name, '=') + '=' + finding_text(value))}"
+        f"{key}={_encoded(quoted(name, '=') + '=' + finding_text(value, states.get(name, ())))}"
         for key in ("given", "do")
         for name, value in asked.get(key, {}).items()
     ]
@@ -80,11 +85,15 @@ def fragment(asked: Mapping[str, Any], panel: str | None = None) -> str:
     return "&".join([*parts, *(f"{k}={_encoded(v)}" for k, v in named.items() if v is not None)])
 
 
-def finding_text(finding: Any) -> str:
-    """A finding of JSON as the text of a link or of a cell.
+def finding_text(finding: Any, states: Collection[str] = ()) -> str:
+    """A finding of JSON as the text of a link or of a cell, for a node with these states.
+
+    A list that reads like one of the states has its names in quotes.
 
     >>> finding_text({"likelihood": {"a|b": 2, "c": 1}})
     'likelihood:"a|b":2|c:1'
+    >>> finding_text({"any": ["a", "b"]}, states=["a", "b", "a|b"])
+    '"a"|"b"'
     """
     if not isinstance(finding, Mapping):
         return str(finding)
@@ -92,8 +101,13 @@ def finding_text(finding: Any) -> str:
     if isinstance(values, Mapping):
         parts = [f"{quoted(state, '|:')}:{number!r}" for state, number in values.items()]
         return f"{kind}:{'|'.join(parts)}"
-    joined = "|".join(quoted(state, "|:") for state in values)
-    return f"not:{joined}" if kind == "not" or len(values) == 1 else joined
+    if kind == "any" and len(values) == 1:
+        return str(values[0])
+    before = "not:" if kind == "not" else ""
+    plain = before + "|".join(quoted(state, "|:") for state in values)
+    if plain not in states:
+        return plain
+    return before + "|".join('"' + state.replace('"', '""') + '"' for state in values)
 
 
 def _encoded(text: str) -> str:
