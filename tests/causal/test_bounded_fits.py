@@ -88,6 +88,56 @@ def test_with_a_loose_bound_it_is_logistic_regression():
     np.testing.assert_allclose(slope, 0, atol=1e-4)
 
 
+@pytest.mark.parametrize("by", [cs.causal.BoundedCorrelation(0.1), cs.causal.BoundedCovariance(0)])
+@pytest.mark.parametrize("unit", [1e-6, 1e9])
+def test_the_unit_of_the_target_does_not_matter(by, unit):
+    pay = np.asarray(TABLE.column("pay")) * unit
+    other = Table(TABLE.schema, {**TABLE.columns, "pay": pay})
+    found, same = (cs.causal.fair_fit(rows, **PAY, by=by)(rows) for rows in (other, TABLE))
+    np.testing.assert_allclose(found / unit, same, atol=1e-6)
+
+
+@pytest.mark.parametrize("features", [[], ["school"]])
+def test_what_the_attribute_alone_tells_cannot_be_predicted_within_a_bound(features):
+    rows = cs.read(
+        {"sex": ["f", "m"] * 20, "school": ["a", "b"] * 20, "hired": ["no", "yes", "no", "no"] * 10}
+    )
+    fit = cs.causal.fair_fit(rows, **ABOUT | {"features": features})
+    np.testing.assert_allclose(fit(rows), 0.25)
+    assert fit.reached == 0
+
+
+def test_a_state_of_the_attribute_that_is_not_seen_changes_nothing():
+    columns = {name: TABLE[name] for name in ("sex", "score", "hired")}
+    about = ABOUT | {"features": ["score"], "by": cs.causal.BoundedCovariance(0.0)}
+    one, more = (
+        cs.causal.fair_fit(cs.read(columns, states={"sex": states}), **about)
+        for states in (["f", "m"], ["f", "m", "other"])
+    )
+    assert more.intercept == pytest.approx(one.intercept)
+    assert one.intercept != 0
+
+
+def test_a_fit_answers_for_rows_in_another_order_of_states():
+    fit = cs.causal.fair_fit(TABLE, **PAY, by=cs.causal.BoundedCorrelation(1.0))
+    backwards = {name: TABLE[name][::-1] for name in ("sex", "school", "score")}
+    other = cs.read(backwards, states={"sex": ["m", "f"], "school": ["c", "b", "a"]})
+    np.testing.assert_allclose(fit(other), fit(TABLE)[::-1])
+    np.testing.assert_allclose(fit(backwards), fit(TABLE)[::-1])
+
+
+def test_a_fit_refuses_rows_with_gaps_and_states_that_it_does_not_know():
+    fit = cs.causal.fair_fit(TABLE, **PAY)
+    with pytest.raises(ConsilienceError, match="'school' has gaps"):
+        fit({"sex": ["f", "m"], "school": ["a", None], "score": [1.0, 2.5]})
+    other = cs.read({"sex": ["f", "m"], "school": ["a", "z"], "score": [1.0, 2.5]})
+    with pytest.raises(ConsilienceError, match="state 'z' is not known"):
+        fit(other)
+    other = cs.read({"sex": ["f", "m"], "school": ["a", "b"], "score": ["low", "high"]})
+    with pytest.raises(ConsilienceError, match="'score' is discrete; numbers are wanted"):
+        fit(other)
+
+
 def test_a_continuous_target_has_a_bounded_covariance_too():
     fit = cs.causal.fair_fit(TABLE, **PAY, by=cs.causal.BoundedCovariance(0.1))
     s = numbers(TABLE, ["sex"])[:, 0]

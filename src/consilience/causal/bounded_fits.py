@@ -44,7 +44,8 @@ from scipy.special import expit
 from consilience import _check, _freeze
 from consilience._typing import Bools, Floats, Seed
 from consilience.causal.effect_question import check_state
-from consilience.data.door import Rows, as_table
+from consilience.data.align import aligned_codes
+from consilience.data.door import Rows, as_rows_of, as_table
 from consilience.data.table import Table
 from consilience.data.variable import Variable
 from consilience.errors import DataError, InputError
@@ -63,6 +64,9 @@ FOLDS = 5
 
 RIDGE = 1e-6
 """Of the logistic loss per row: separable rows have no finite optimum."""
+
+SMALLEST = 1e-9
+"""An sd, of columns of unit sd, below which there is nothing but rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +148,11 @@ class FairFit:
         is_used = isinstance(self.by, BoundedCorrelation)
         return names | {self.protected.name} if is_used else names
 
-    def __call__(self, table: Table) -> Floats:
+    def __call__(self, rows: Rows) -> Floats:
         """The score of each row: a probability for a discrete target, else the value itself."""
+        known = {v.name: v for v in (*self.features, self.protected) if v.name in self.columns}
+        table = as_rows_of(known, None, rows)
+        _refuse_gaps(table, list(known))
         x = _indicators(table, self.features) - self.feature_center
         found = self.intercept + x @ self.of_features
         if isinstance(self.by, BoundedCorrelation):
@@ -208,6 +215,8 @@ def fair_fit(
         )
     check_state("fair_fit", table.variables[target], positive, parameter="positive")
     _refuse_gaps(table, [target, protected, *names])
+    if table.n_rows < 2:
+        raise DataError(f"fair_fit: at least two rows are needed, got {table.n_rows}.")
     problem = _Problem.of(table, target, positive, protected, names=names)
     if isinstance(way, BoundedCorrelation):
         return problem.bounded_correlation(way)
@@ -244,25 +253,37 @@ def _refuse_gaps(table: Table, names: Sequence[str]) -> None:
                 "out: features=[...].",
                 column=name,
             )
-    if table.n_rows < 2:
-        raise DataError(f"fair_fit: at least two rows are needed, got {table.n_rows}.")
 
 
 def _indicators(table: Table, variables: Sequence[Variable]) -> Floats:
     """A column for each continuous variable and each state but the first of the others."""
     columns = []
     for variable in variables:
-        column = np.asarray(table.column(variable.name))
         if variable.is_continuous:
-            columns.append(column.astype(float))
+            columns.append(_numbers(table, variable.name))
         else:
-            columns += [(column == code) * 1.0 for code in range(1, variable.n_states)]
+            codes = aligned_codes(table, variable)
+            columns += [(codes == code) * 1.0 for code in range(1, variable.n_states)]
     return np.stack(columns, axis=1) if columns else np.empty((table.n_rows, 0))
+
+
+def _numbers(table: Table, name: str) -> Floats:
+    if not table.variables[name].is_continuous:
+        raise DataError(
+            f"fair_fit: column {name!r} is discrete; numbers are wanted, as in the rows that were "
+            "fitted. Read the table with schema=.",
+            column=name,
+        )
+    return np.asarray(table.column(name), float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Rows as numbers: target, attribute and features, the last two centred."""
+    """Rows as numbers: attribute and features centred, features and numbers as target in sds.
+
+    ``centers`` are the means of the attribute and the features, and that of the target; ``units``
+    the sds of the features and that of the target; a discrete target stays 0 or 1.
+    """
 
     target: Variable
     positive: Any
@@ -272,28 +293,44 @@ class _Problem:
     s: Floats
     x: Floats
     weights: Floats
-    centers: tuple[Floats, Floats]
+    centers: tuple[Floats, Floats, float]
+    units: tuple[Floats, float]
 
     @classmethod
     def of(
         cls, table: Table, target: str, positive: Any, protected: str, *, names: Sequence[str]
     ) -> _Problem:
         goal, attribute = table.variables[target], table.variables[protected]
-        column = np.asarray(table.column(target))
-        y = column.astype(float) if goal.is_continuous else (column == goal.code(positive)) * 1.0
         features = tuple(table.variables[name] for name in names)
         counts = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights)
         weights = counts / counts.sum()
         s, x = _indicators(table, [attribute]), _indicators(table, features)
-        centers = weights @ s, weights @ x
+        s_center = weights @ s
+        x, x_center, unit = _in_sds(x, weights)
+        y, center, size = np.asarray(table.column(target))[:, None], np.zeros(1), np.ones(1)
+        if goal.is_continuous:
+            y, center, size = _in_sds(y, weights)
+        else:
+            y = (y == goal.code(positive)) * 1.0
         return cls(
-            goal, positive, attribute, features, y, s - centers[0], x - centers[1], weights, centers
+            goal,
+            positive,
+            attribute,
+            features,
+            y[:, 0],
+            s - s_center,
+            x,
+            weights,
+            (s_center, x_center, float(center[0])),
+            (unit, float(size[0])),
         )
 
     def bounded_correlation(self, way: BoundedCorrelation) -> FairFit:
         """Least squares with the parts of attribute and residuals scaled to meet the bound."""
         given = self._solved(self.s, self.x)
         residuals = self.x - self.s @ given
+        # What the attribute tells of a feature leaves rounding, which must not be scaled up.
+        residuals[:, np.sqrt(self.weights @ residuals**2) < SMALLEST] = 0.0
         level = float(self.weights @ self.y)
         alpha, beta = (self._solved(part, self.y - level) for part in (self.s, residuals))
         a, b = (self._sd(part) for part in (self.s @ alpha, residuals @ beta))
@@ -304,28 +341,26 @@ class _Problem:
         return self._fit(way, level, scales[0] * alpha, scales[1] * beta, given=given, at=reached)
 
     def bounded_covariance(self, way: BoundedCovariance) -> FairFit:
-        """The convex problem, on features of unit sd."""
-        unit = np.sqrt(self.weights @ self.x**2)
-        unit = np.where(unit > 0, unit, 1.0)
-        x = self.x / unit
-        shared = (self.s * self.weights[:, None]).T @ x  # (indicators, features)
-        rows = np.concatenate([np.zeros((len(shared), 1)), shared], axis=1)
-        bound = LinearConstraint(rows, -way.most, way.most)
-        design = np.concatenate([np.ones((len(x), 1)), x], axis=1)
+        """The convex problem; with a bound of zero, along the features that share nothing."""
+        shared = (self.s * self.weights[:, None]).T @ self.x  # (indicators, features)
+        most = way.most / self.units[1]
+        free = _without(shared) if most == 0 else np.eye(self.x.shape[1])
+        rows = np.concatenate([np.zeros((len(shared), 1)), shared @ free], axis=1)
+        design = np.concatenate([np.ones((len(self.x), 1)), self.x @ free], axis=1)
         found = minimize(
             self._loss,
             np.zeros(design.shape[1]),
             args=(design,),
             jac=True,
             method="SLSQP",
-            constraints=[bound],
+            constraints=[] if most == 0 else [LinearConstraint(rows, -most, most)],
             options={"maxiter": 500, "ftol": 1e-12},
         )
-        theta = found.x
-        reached = float(np.abs(shared @ theta[1:]).max(initial=0.0))
+        theta = free @ found.x[1:]
+        reached = float(np.abs(shared @ theta).max(initial=0.0)) * self.units[1]
         none = np.zeros((self.s.shape[1], self.x.shape[1]))
         nothing = np.zeros(self.s.shape[1])
-        return self._fit(way, float(theta[0]), nothing, theta[1:] / unit, given=none, at=reached)
+        return self._fit(way, float(found.x[0]), nothing, theta, given=none, at=reached)
 
     def _loss(self, theta: Floats, design: Floats) -> tuple[float, Floats]:
         """Mean loss of the rows and its slope."""
@@ -359,19 +394,37 @@ class _Problem:
         given: Floats,
         at: float,
     ) -> FairFit:
+        s_center, x_center, center = self.centers
+        unit, size = self.units
         return FairFit(
             way,
             self.target,
             self.positive,
             self.protected,
             self.features,
-            intercept,
-            of_attribute,
-            of_features,
-            *self.centers,
-            given,
+            center + size * intercept,
+            size * of_attribute,
+            size * of_features / unit,
+            s_center,
+            x_center,
+            given * unit,
             at,
         )
+
+
+def _in_sds(x: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Columns less their means, in their sds, both of which follow; zeros for a constant one."""
+    center = weights @ x
+    away = np.where(np.ptp(x, axis=0) > 0, x - center, 0.0)
+    sd = np.sqrt(weights @ away**2)
+    unit = np.where(sd > 0, sd, 1.0)
+    return away / unit, center, unit
+
+
+def _without(shared: Floats) -> Floats:
+    """The combinations of features that have no covariance with any indicator, a column each."""
+    _, sizes, right = np.linalg.svd(shared)
+    return np.asarray(right[int((sizes > SMALLEST).sum()) :].T)
 
 
 def _projected(a: float, b: float, most: float) -> tuple[float, float]:
@@ -384,8 +437,8 @@ def _projected(a: float, b: float, most: float) -> tuple[float, float]:
     """
     if most >= 1 or a**2 * (1 - most) <= most * b**2 or a == 0:
         return 1.0, 1.0
-    if most == 0:
+    if most == 0 or b == 0:
         return 0.0, 1.0
     slope = np.sqrt(most / (1 - most))
     onto = (slope * a + b) / (1 + slope**2)
-    return float(slope * onto / a), float(onto / b) if b > 0 else 1.0
+    return float(slope * onto / a), float(onto / b)
