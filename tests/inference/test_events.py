@@ -350,6 +350,48 @@ def test_what_is_no_event_is_refused_and_nothing_is_run(text, monkeypatch):
         net.probability(cs.Event.parse(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a == b", "a single ="),
+        ("a ≥ b", "Signs are"),
+        ("a = b OR c = d", "'or' and 'not', small"),
+        ("a = b | c = d", "'or' and 'not', small"),
+        ("a not in {b, c}", "Write 'not x in {a, b}'"),
+        ("1 < a < 3", "as two: 'x > 1 and x < 3'"),
+        ("a in [b, c]", "States stand in braces"),
+    ],
+)
+def test_what_other_languages_write_is_told_in_ours(text, hint):
+    with pytest.raises(InputError, match=hint):
+        cs.Event.parse(text)
+
+
+def test_a_text_in_quotes_gives_no_hint():
+    with pytest.raises(InputError, match=r"at place 8\.$"):
+        cs.Event.parse('"a==b" or')
+
+
+def test_what_and_joins_is_given_each_by_itself():
+    net = discrete_network(np.random.default_rng(0), 40)
+    event = cs.Event.parse(" and ".join(f"v{i} = a" for i in range(1, 40)))
+    known = {f"v{i}": "a" for i in range(1, 40)}
+    expected = net.query("v0", given=known).values
+    np.testing.assert_allclose(net.query("v0", given=event).values, expected, atol=1e-12)
+
+
+def test_an_impossible_event_is_named_as_it_is_written():
+    net = discrete_network(np.random.default_rng(0), 2)
+    with pytest.raises(ImpossibleEvidenceError, match="'v0 = a', 'v0 = b' has probability zero"):
+        net.query("v1", given=cs.Event.parse("v0 = a and v0 = b"))
+
+
+def test_a_text_in_place_of_an_event_is_told_how_it_is_read():
+    net = discrete_network(np.random.default_rng(0), 2)
+    with pytest.raises(InputError, match=r"read by cs\.Event\.parse"):
+        net.probability("v0 = a")
+
+
 def test_events_have_no_truth_value_and_are_not_compared_twice():
     event = cs.Event("a") == "b"
     with pytest.raises(InputError, match="join events by &"):
@@ -379,5 +421,6 @@ def test_mpe_refuses_events_about_continuous_variables_by_name():
 def test_an_event_over_too_many_variables_is_refused_before_it_is_made():
     net = discrete_network(np.random.default_rng(0), 8)
     event = cs.Event.parse(" or ".join(f"v{i} = a" for i in range(8)))
-    with pytest.raises(cs.ConsilienceError, match="over 8 variables"):
+    with pytest.raises(cs.ConsilienceError, match="over 8 variables") as error:
         net.probability(event, by=cs.inference.Exact(memory_limit=1000))
+    assert len(str(error.value)) < 400

@@ -8,6 +8,8 @@ from typing import NoReturn
 from consilience import _check
 from consilience._typing import Bools, Integers
 from consilience.errors import ImpossibleEvidenceError
+from consilience.inference.event import shortened
+from consilience.inference.event_nodes import is_event
 from consilience.inference.evidence import Evidence
 from consilience.inference.known_rows import rows_of
 from consilience.inference.solving import families_of, is_possible
@@ -67,7 +69,8 @@ def _finding(net: Network, evidence: Evidence, name: str) -> str:
     if name in evidence.values:
         return f"{name}={evidence.values[name]:g}"
     if name in evidence.known:
-        return f"{name}={variable.discrete_states[evidence.known[name]]}"
+        state = variable.discrete_states[evidence.known[name]]
+        return repr(shortened(name)) if is_event(variable, state) else f"{name}={state}"
     vector = evidence.likelihoods[name]
     states = [state for state, x in zip(variable.discrete_states, vector, strict=True) if x > 0]
     return f"{name} in ({_check.listed(states)})"

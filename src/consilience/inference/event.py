@@ -36,6 +36,7 @@ __all__ = [
     "Tree",
     "holds",
     "names_in",
+    "shortened",
     "text_of",
     "tree_of",
 ]
@@ -44,6 +45,16 @@ SIGNS = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 LETTERS = ("=", "!", "<", ">", "(", ")", "{", "}", ",", '"')
 DEEPEST = 200
 """Levels of parentheses and ``not``."""
+
+HINTS = (
+    (r"==", "Equality is a single =."),
+    (r"[≤≥≠]|<>", "Signs are = != < <= > >=."),
+    (r"[&|]|\b(?!and\b|or\b|not\b)(?i:and|or|not)\b", "Join by 'and', 'or' and 'not', small."),
+    (r"\bnot\s+in\b", "Write 'not x in {a, b}'."),
+    (r"[<>]=?[^<>()]*[<>]", "Write a range as two: 'x > 1 and x < 3'."),
+    (r"\bin\b\s*[\[(]", "States stand in braces: 'x in {a, b}'."),
+)
+"""What is meant, most likely, by texts that are no events."""
 
 _TOKEN = re.compile(r'\s*("(?:[^"]|"")*"|<=|>=|!=|[=<>(){},]|[^\s=<>!(){},"]+)')
 
@@ -439,8 +450,8 @@ class _Reader:
         what = "it ends" if token is None else f"stands {token.text!r}"
         place = len(self._text) if token is None else token.start
         raise InputError(
-            f"event {_shortened(self._text)!r}: {wanted} is wanted where {what}, at place "
-            f"{place + 1}.",
+            f"event {shortened(self._text)!r}: {wanted} is wanted where {what}, at place "
+            f"{place + 1}.{_hint(self._text)}",
             text=self._text,
             place=place,
         )
@@ -452,8 +463,8 @@ def _tokens(text: str) -> Sequence[_Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             raise InputError(
-                f"event {_shortened(text)!r}: nothing can be made of {text[at:].strip()[:10]!r}, "
-                f"at place {at + 1}. A text with signs stands in double quotes.",
+                f"event {shortened(text)!r}: nothing can be made of {text[at:].strip()[:10]!r}, "
+                f"at place {at + 1}. A text with signs stands in double quotes.{_hint(text)}",
                 text=text,
                 place=at,
             )
@@ -464,5 +475,11 @@ def _tokens(text: str) -> Sequence[_Token]:
     return found
 
 
-def _shortened(text: str) -> str:
+def _hint(text: str) -> str:
+    bare = re.sub(r'"[^"]*"', "", text)
+    return next((f" {words}" for pattern, words in HINTS if re.search(pattern, bare)), "")
+
+
+def shortened(text: str) -> str:
+    """The text as it stands in a message: its beginning, if it is long."""
     return text if len(text) <= 80 else text[:77] + "..."

@@ -112,7 +112,7 @@ def probability_of(
         if found is not None and under is not None:
             if under == 0:
                 raise _impossible(at.events)
-            return found / under
+            return min(1.0, found / under)
     rows = _rows(at, way)
     held = holds(event, net.variables, rows)
     share, n = float(held.mean()), len(held)

@@ -19,26 +19,41 @@ from consilience.data.row import known_values
 from consilience.data.variable import Variable
 from consilience.distributions import Categorical
 from consilience.errors import InputError
-from consilience.inference.event import Event, Tree, holds, names_in, text_of, tree_of
+from consilience.inference.event import (
+    Event,
+    Joined,
+    Tree,
+    holds,
+    names_in,
+    shortened,
+    text_of,
+    tree_of,
+)
 from consilience.network.network import Given, Network
 
-__all__ = ["conditioned", "grid", "is_open", "split_given", "with_nodes"]
+__all__ = ["conditioned", "grid", "is_event", "is_open", "split_given", "with_nodes"]
 
 HOLDS = "holds"
+STATES = ("fails", HOLDS)
+
+
+def is_event(variable: Variable, state: str) -> bool:
+    """Whether a node and its state say that an event holds; its name then says which."""
+    return variable.states == STATES and state == HOLDS
 
 
 def split_given(given: Given, variables: Mapping[str, Variable]) -> tuple[Given, tuple[Tree, ...]]:
-    """What is given without its events, and the events.
+    """What is given without its events, and the events; what "and" joins is given each by itself.
 
     ``given`` may be an event, or a list of events and of what else may be given.
     """
     if isinstance(given, Event):
-        return None, (tree_of(given),)
+        return None, tuple(_each(tree_of(given)))
     if not isinstance(given, list | tuple) or hasattr(given, "_asdict"):
         return given, ()
     if not all(isinstance(one, Event | Mapping) for one in given):
         return given, ()  # refused where evidence is read
-    events = tuple(tree_of(one) for one in given if isinstance(one, Event))
+    events = tuple(t for one in given if isinstance(one, Event) for t in _each(tree_of(one)))
     known: dict[str, Any] = {}
     for one in given:
         if isinstance(one, Event):
@@ -48,6 +63,13 @@ def split_given(given: Given, variables: Mapping[str, Variable]) -> tuple[Given,
                 raise InputError(f"{name!r} is given twice.", variable=name)
             known[name] = value
     return known, events
+
+
+def _each(tree: Tree) -> list[Tree]:
+    """The events of which all must hold."""
+    if isinstance(tree, Joined) and tree.word == "and":
+        return [one for part in tree.parts for one in _each(part)]
+    return [tree]
 
 
 def is_open(tree: Tree, variables: Mapping[str, Variable]) -> bool:
@@ -95,7 +117,7 @@ def with_nodes(
         parents = tuple(net.variables[parent] for parent in names_in(tree))
         inside = grid(tree, parents, memory_limit).astype(float)
         table = np.stack([1.0 - inside, inside], axis=-1)
-        local.append(Categorical(Variable(name, ("fails", HOLDS)), parents, table))
+        local.append(Categorical(Variable(name, STATES), parents, table))
         nodes.append(name)
     return Network.of(local, source=net.source, record=net.record), nodes
 
@@ -104,7 +126,7 @@ def grid(tree: Tree, variables: Sequence[Variable], memory_limit: float) -> Bool
     """Whether an event holds for each joint state of discrete variables, an axis each."""
     sizes = [variable.n_states for variable in variables]
     _check.memory(
-        f"the event {text_of(tree)!r} over {len(sizes)} variables",
+        f"the event {shortened(text_of(tree))!r} over {len(sizes)} variables",
         16.0 * prod(map(float, sizes)),
         memory_limit,
         "Ask for its parts.",

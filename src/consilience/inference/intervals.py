@@ -27,7 +27,8 @@ def intervals_of(
     """
     if not isinstance(event, Mapping):
         raise InputError(
-            f"an event says something by variable, such as {{'bp': (120, 140)}}; got {event!r}.",
+            f"an event says something by variable, such as {{'bp': (120, 140)}}; got {event!r}. A "
+            "text is read by cs.Event.parse('bp >= 120 and bp < 140').",
             parameter="event",
         )
     states, intervals = {}, {}
