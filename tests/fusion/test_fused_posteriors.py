@@ -164,3 +164,26 @@ def test_finished_networks_that_differ_are_told_as_well():
     assert alike.p_value > 0.001
     bare = cs.Network({**nets["s2"].distributions, "z": moved})
     assert "z" not in cs.fuse({**nets, "s2": bare}).heterogeneity
+
+
+@pytest.mark.parametrize(
+    ("estimator", "told", "within"),
+    [(cs.Dirichlet(), 3, 1e-6), (cs.HDC(), 2, 0.05)],  # variances of a chain are from draws
+)
+def test_states_in_another_order_keep_what_is_known(estimator, told, within):
+    dag = cs.DAG([("drug", "ill"), ("drug", "bp")])
+
+    def net(seed: int, drugs: list[str], ills: list[str]) -> cs.Network:
+        rng = np.random.default_rng(seed)
+        drug = rng.choice(["a", "b", "c"], 40)
+        rows = {"drug": drug, "ill": rng.choice(["no", "yes"], 40), "bp": rng.normal(size=40)}
+        return cs.fit(dag, cs.read(rows, states={"drug": drugs, "ill": ills}), estimator)
+
+    same = cs.fuse({"p": net(0, [*"abc"], ["no", "yes"]), "q": net(1, [*"abc"], ["no", "yes"])})
+    turned = cs.fuse({"p": net(0, [*"abc"], ["no", "yes"]), "q": net(1, [*"cab"], ["yes", "no"])})
+    assert set(turned.heterogeneity) == set(same.heterogeneity)
+    assert len(same.heterogeneity) >= told
+    for name, one in turned.heterogeneity.items():
+        assert one.statistic == pytest.approx(same.heterogeneity[name].statistic, rel=within)
+        ends, wanted = (parameter_intervals(f.network, name) for f in (turned, same))
+        np.testing.assert_allclose(ends, wanted, rtol=within, atol=1e-9)
