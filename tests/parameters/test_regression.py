@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -180,7 +182,7 @@ def test_a_joint_state_without_rows_has_the_regression_of_all():
 
 def test_a_family_with_too_few_rows_is_named():
     rows = {name: column[:3] for name, column in rows_of().items()}
-    with pytest.raises(DataError, match=r"family of 'effect' has 3 complete rows.* more than 3"):
+    with pytest.raises(DataError, match=r"family of 'effect' has 3 complete rows.* at least 4"):
         cs.fit(EFFECT, read(rows), cs.MLE())
 
 
@@ -257,3 +259,24 @@ def test_one_value_in_a_joint_state_is_not_taken_for_a_law_if_the_child_varies_e
     same = {"g": ["a"] * 90 + ["b"] * 60, "gain": [1.0] * 90 + [2.0] * 60}
     law = cs.read(same, continuous=["gain"])
     np.testing.assert_array_equal(cs.fit(cs.DAG.parse("[g][gain|g]"), law)["gain"].sd, 0)
+
+
+@pytest.mark.parametrize("total", [2.01, 2.9])
+def test_weights_that_add_up_to_less_than_one_row_more_than_coefficients_are_too_few(total):
+    rows = cs.read({"x": [0.1, 1.0, 2.0, 3.5], "y": [1.0, 0.5, 2.0, 2.2]})
+    weighed = replace(rows, weights=np.full(4, total / 4))
+    with pytest.raises(DataError, match="needs at least 3"):
+        cs.fit(cs.DAG([("x", "y")]), weighed)
+
+
+def test_a_joint_state_of_small_weights_is_tied_to_the_others():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    table = cs.read({"drug": ["a"] * 30 + ["b"] * 10, "x": x, "y": x + rng.normal(size=40)})
+    weighed = replace(table, weights=np.repeat([1.0, 0.201], [30, 10]))  # 2.01 rows of b
+    net = cs.fit(cs.DAG([("drug", "y"), ("x", "y")]), weighed)
+    low, high = cs.estimators.parameter_intervals(net, "y")
+    assert np.isfinite([low, high]).all()
+    assert np.abs(high).max() < 10
+    tenths = cs.read({"x": x[:30], "y": x[:30] ** 2})  # 30 weights of 0.1 are three rows
+    assert cs.fit(cs.DAG([("x", "y")]), replace(tenths, weights=np.full(30, 0.1)))["y"].sd > 0

@@ -61,6 +61,7 @@ from consilience.fusion.fused_posteriors import (
     with_table_posterior,
 )
 from consilience.fusion.pools import LinearPool
+from consilience.parameters.few_rows import lacks_rows
 from consilience.parameters.regression import Regressions, least_squares
 
 __all__ = [
@@ -219,13 +220,13 @@ def _by_matrix(lines: Lines, child: str) -> Fitted:
     """
     p = lines.mean.shape[-1]
     total = lines.weight.sum()
-    if total <= p:
+    if lacks_rows(total, p):
         raise DataError(
             f"the family of {child!r} has {total:g} complete rows in all sources together; its "
-            f"regression needs more than {p}. Use fewer parents: raise the threshold.",
+            f"regression needs at least {p + 1}. Use fewer parents: raise the threshold.",
             variable=child,
         )
-    is_enough = lines.weight.sum(axis=0) > p
+    is_enough = ~lacks_rows(lines.weight.sum(axis=0), p)
     found = _summed(lines)
     if is_enough.all():
         return found

@@ -36,6 +36,7 @@ from consilience.fusion.voters import Voter
 from consilience.network.factor import Factor
 from consilience.network.network import Network
 from consilience.parameters.dirichlet import Dirichlet
+from consilience.parameters.few_rows import lacks_rows
 from consilience.parameters.logistic import LogisticRegression
 from consilience.parameters.regression import least_squares
 from consilience.statistics.family import Family
@@ -107,7 +108,7 @@ def _regression(family: Wanted, source: str, table: Table) -> Opinion:
         np.sqrt(variance).reshape(shape),
     )
     parents = scatter[:, :-1, :-1] / np.maximum(weight, 1.0)[:, None, None]
-    is_known = (fits.rank == p) & (freedom > 0)
+    is_known = (fits.rank == p) & ~lacks_rows(weight, p)
     lines = Lines(weight, mean, scatter)
     spread = spread_of_rows((weight, mean, scatter), variance, is_known)
     return Opinion(source, local, is_known, None, lines, mean[:, :-1], parents, spread)

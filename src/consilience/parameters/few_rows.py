@@ -1,12 +1,12 @@
 r"""Joint states of the discrete parents with too few rows for a regression of their own.
 
-A joint state with at most p rows, p the number of coefficients, does not determine its regression
-and a variance; nor do fewer than ten rows without any residual, which are more often alike by
-chance than by a law; nor do rows with one and the same value of the child, however many, if the
-child varies around the regression of another joint state: the next row may well have another value,
-which an sd of zero would call impossible. It is tied to the others: its rows are joined by p + 1
-rows, the fewest that determine both, each like the average row of all joint states together. With
-the moments
+A joint state with fewer than p + 1 rows, p the number of coefficients, does not determine its
+regression and a variance; nor do fewer than ten rows without any residual, which are more often
+alike by chance than by a law; nor do rows with one and the same value of the child, however many,
+if the child varies around the regression of another joint state: the next row may well have another
+value, which an sd of zero would call impossible. It is tied to the others: its rows are joined by
+p + 1 rows, the fewest that determine both, each like the average row of all joint states together.
+With the moments
 :math:`M_j` of its own rows and :math:`\bar M` of all :math:`N` rows, the regression is least
 squares on
 
@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from consilience import _check
-from consilience._typing import Bools
+from consilience._typing import Bools, Floats
 from consilience.distributions.linear_gaussian import LinearGaussian
 from consilience.errors import DataError
 from consilience.parameters.flat_prior import flat_posterior
@@ -52,6 +52,7 @@ __all__ = [
     "has_few_rows",
     "highest_log_likelihood",
     "is_constant",
+    "lacks_rows",
     "notes_on_regressions",
     "regression_of",
     "regressions",
@@ -63,6 +64,8 @@ JOINED = (
 )
 
 
+ROUNDING = 1e-9
+
 ENOUGH = 10
 """So many rows on a line, or without any residual in all joint states, are taken at their word."""
 
@@ -72,7 +75,7 @@ def has_few_rows(moments: Moments, *, lent: float = 0.0) -> Bools:
 
     Where variance is ``lent``, many rows with one value need no tie.
     """
-    few = moments.weight <= len(moments.names)
+    few = lacks_rows(moments.weight, len(moments.names))
     is_one = is_constant(moments) & (lent == 0)
     is_unsure = ~few & ((moments.weight < ENOUGH) | is_one)
     if not is_unsure.any():
@@ -81,6 +84,11 @@ def has_few_rows(moments: Moments, *, lent: float = 0.0) -> Bools:
     is_exact = fits.residual.reshape(few.shape) == 0
     is_law = (is_exact & ~few | is_one).all(axis=1, keepdims=True) & (moments.weight >= ENOUGH)
     return np.asarray(few | is_exact & is_unsure & ~is_law)
+
+
+def lacks_rows(weight: Floats, p: int) -> Bools:
+    """Whether fewer rows than p + 1 are there, up to the rounding of sums of weights."""
+    return np.asarray(weight < (p + 1) * (1 - ROUNDING))
 
 
 def is_constant(moments: Moments) -> Bools:
@@ -139,10 +147,10 @@ def regressions(
         If all joint states together have too few rows.
     """
     p, child, n_all = len(moments.names), moments.names[-1], float(moments.weight.sum())
-    if n_all <= p:
+    if lacks_rows(n_all, p):
         raise DataError(
             f"the family of {child!r} has {n_all:g} complete rows; its regression on "
-            f"{_check.listed(moments.names[:-1])} needs more than {p}. Use fewer parents, or an "
+            f"{_check.listed(moments.names[:-1])} needs at least {p + 1}. Use fewer parents, or an "
             "estimator with a prior such as cs.estimators.NormalInverseGamma().",
             variable=child,
         )

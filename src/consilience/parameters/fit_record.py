@@ -14,6 +14,7 @@ from consilience.distributions import Categorical, Distribution
 from consilience.network.record import Record
 from consilience.parameters.choices import method_of
 from consilience.parameters.estimator import LogisticFit
+from consilience.parameters.few_rows import lacks_rows
 from consilience.parameters.hierarchical import HierarchicalPosterior
 from consilience.parameters.pooling import (
     Adaptive,
@@ -118,7 +119,7 @@ def _uses(seen: Statistics) -> Iterator[_Use]:
     for c in seen.counts:
         yield _use(c.child.name, c.n_complete.sum(), c.n_incomplete.sum(), _n_unseen(c))
     for m in seen.moments:
-        n_poor = int((m.weight <= len(m.names)).sum())
+        n_poor = int(lacks_rows(m.weight, len(m.names)).sum())
         yield _use(m.names[-1], m.weight.sum(), m.n_incomplete.sum(), n_poor)
     for f in seen.fits:
         yield _use(f.distribution.child.name, f.n_rows, f.n_incomplete, f.unidentified)
