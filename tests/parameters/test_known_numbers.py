@@ -136,3 +136,24 @@ def test_numbers_that_a_rule_would_move_are_refused():
             known={"a": Known(sd=1.0)},
             gaps=cs.AvailableCases(),
         )
+
+
+def test_a_known_intercept_takes_no_row_from_the_variance():
+    data = {"drug": ["a"] * 6 + ["b"] * 4, "y": [1.0, 2, 3, 2.5, 0.5, 1.5, 4, 5, 7, 4.5]}
+    known = {"y": Known(intercept=[1.0, 5.0])}
+    net = cs.fit(cs.DAG([("drug", "y")]), cs.read(data), cs.MLE(), known=known)
+    y = np.array(data["y"])
+    expected = [np.mean((y[:6] - 1) ** 2), np.mean((y[6:] - 5) ** 2)]
+    np.testing.assert_allclose(net["y"].variance, expected)
+
+
+@pytest.mark.parametrize("estimator", [cs.MLE(), cs.estimators.TiedVariances()])
+def test_a_joint_state_without_rows_has_the_variance_of_the_others_beside_a_known_intercept(
+    estimator,
+):
+    data = rows() | {"drug": ["a", "b"] * 30}
+    table = cs.read(data, states={"drug": ["a", "b", "c"]})
+    dag = cs.DAG([("drug", "y"), ("x", "y"), ("w", "y")])
+    net = cs.fit(dag, table, estimator, known={"y": Known(intercept=1.0)})
+    sd = net["y"].sd
+    assert sd[2] == pytest.approx(sd[:2].mean(), rel=0.1)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from consilience import _check, _freeze
-from consilience._typing import Floats
 from consilience.distributions import Categorical, Distribution, LinearGaussian
 from consilience.errors import InputError
 from consilience.parameters.fitting import FitTask
@@ -149,12 +148,12 @@ class WithKnown:
         """The regressions of all families; of those that are known in part, the rest of them."""
         known = [self.known.get(one.names[-1]) for one in families]
         rest = [
-            one if its is None else _remainder(one, its)
+            one if its is None else self._with_point(_remainder(one, its), its)
             for one, its in zip(families, known, strict=True)
         ]
         found = self.estimator.regress(rest)
         return [
-            local if its is None else self._whole(local, one, its)
+            local if its is None else _whole(local, one, its)
             for local, one, its in zip(found, families, known, strict=True)
         ]
 
@@ -178,32 +177,19 @@ class WithKnown:
         whole = np.broadcast_to(np.asarray(table, float), local.table.shape)
         return Categorical(local.child, local.given, whole.copy())
 
-    def _whole(self, rest: LinearGaussian, moments: Moments, known: Known) -> LinearGaussian:
-        said = known.coefficients or {}
-        shape = rest.intercept.shape
-        free = iter(np.moveaxis(rest.coefficients, -1, 0))
-        columns = [
-            np.broadcast_to(said[name], shape) if name in said else next(free)
-            for name in moments.names[:-1]
-        ]
-        slopes = np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))
-        intercept = rest.intercept if known.intercept is None else known.intercept
-        sd = self._sd(rest, moments, known) if known.sd is None else known.sd
-        given = _all_parents(rest, moments)
-        return LinearGaussian(
-            rest.child, given, np.broadcast_to(intercept, shape), slopes, np.broadcast_to(sd, shape)
-        )
+    def _with_point(self, rest: Moments, known: Known) -> Moments:
+        """What is left to regress, with a row at the known intercept in each joint state.
 
-    def _sd(self, rest: LinearGaussian, moments: Moments, known: Known) -> Floats:
-        """A known intercept takes no row from what is left to tell the variance."""
+        Such a row leaves nothing, and so a known intercept takes no row from what is left to tell
+        an unbiased variance. Joint states with too few rows get none: the others tell theirs.
+        """
         inner = innermost(self.estimator)
-        if known.intercept is None or not (
-            isinstance(inner, MLE | TiedVariances) and inner.unbiased
-        ):
-            return rest.sd
-        n = moments.weight if self.by_source else moments.weight.sum(axis=0, keepdims=True)
-        left = np.maximum(n - rest.coefficients.shape[-1] - 1.0, 0.0)
-        return np.asarray(rest.sd * np.sqrt(left / (left + 1.0)).reshape(rest.sd.shape))
+        is_unbiased = isinstance(inner, MLE | TiedVariances) and inner.unbiased
+        if known.intercept is None or not is_unbiased:
+            return rest
+        rows = rest if self.by_source else rest.pooled()
+        weight = rows.weight + (rows.weight >= len(rows.names))
+        return replace(rows, weight=weight)
 
 
 def with_known(task: FitTask, known: Mapping[str, Known]) -> FitTask:
@@ -261,6 +247,23 @@ def _remainder(moments: Moments, known: Known) -> Moments:
     names = tuple(moments.names[i] for i in (*free, len(moments.names) - 1))
     return Moments(
         names, moments.given, moments.source, moments.weight, mean, scatter, moments.n_rows
+    )
+
+
+def _whole(rest: LinearGaussian, moments: Moments, known: Known) -> LinearGaussian:
+    said = known.coefficients or {}
+    shape = rest.intercept.shape
+    free = iter(np.moveaxis(rest.coefficients, -1, 0))
+    columns = [
+        np.broadcast_to(said[name], shape) if name in said else next(free)
+        for name in moments.names[:-1]
+    ]
+    slopes = np.stack(columns, axis=-1) if columns else np.zeros((*shape, 0))
+    intercept = rest.intercept if known.intercept is None else known.intercept
+    sd = rest.sd if known.sd is None else known.sd
+    given = _all_parents(rest, moments)
+    return LinearGaussian(
+        rest.child, given, np.broadcast_to(intercept, shape), slopes, np.broadcast_to(sd, shape)
     )
 
 
