@@ -2,6 +2,8 @@ r"""Least squares in which the joint states lend each other residual variance.
 
 The coefficients are those of least squares in each joint state; joint states with too few rows for
 them are tied to the others (``few_rows.py``). The variances are those of ``lent_variance.py``.
+Intervals of the sd of a joint state of few rows take what is lent for true: where its variance is
+in truth a ninth of the others', 90 % intervals from five rows cover it in 13 % of data sets.
 """
 
 from __future__ import annotations
