@@ -341,3 +341,12 @@ def test_evaluating_keeps_numbers_and_refuses_a_continuous_class(folder):
 def test_logistic_goes_with_a_search(folder):
     message = misused("learn", folder / "data.csv", "--structure", "[sex]", "--logistic")
     assert "--logistic goes with a search" in message
+
+
+def test_parent_states_with_few_rows_are_not_said_to_be_without(tmp_path):
+    few = {"drug": ["a"] * 9 + ["b"], "dose": [1.5, 2, 4, 3, 6, 5, 8, 7, 9, 5]}
+    write_rows(cs.read(few), tmp_path / "few.csv")
+    way = ("--structure", "[drug][dose|drug]", "-o", tmp_path / "few.json")
+    found = passed("learn", tmp_path / "few.csv", *way)
+    assert "no or too few rows" in found
+    assert "never seen" not in found

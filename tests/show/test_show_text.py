@@ -81,7 +81,7 @@ def test_a_network_is_described_with_nodes_in_topological_order():
         Network of 3 nodes, 3 arcs and 11 parameters
         Source: season (summer, winter)
         Made by: Dirichlet(ess=1)
-        Parent states that no row shows: 2
+        Parent states with no or too few rows: 2
         Note: a note.
 
         node     states  parameters  parents

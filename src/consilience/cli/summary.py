@@ -87,7 +87,7 @@ def _print_gaps(console: Console, net: cs.Network) -> None:
     ]
     if not gaps:
         return
-    header = ("family", "complete rows", "incomplete", "parent states", "never seen")
+    header = ("family", "complete rows", "incomplete", "parent states", "no or too few rows")
     rows = [
         (
             f"{name} | {', '.join(net[name].parents)}" if net[name].parents else name,

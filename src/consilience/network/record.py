@@ -24,10 +24,10 @@ class Record:
         Weight of the rows in which a variable of the family was missing; the notes say whether they
         were left out or what was done about the gaps.
     unidentified
-        Number of parent states of each family that no row shows; for a family counted by source,
-        of pairs of a source and a parent state (``new_source`` is none of them). Those rows of the
-        table hold the prior, what other sources or parent states lend them, or are uniform without
-        either.
+        Number of parent states of each family that no row shows, or too few rows for a regression
+        of their own; for a family counted by source, of pairs of a source and a parent state
+        (``new_source`` is none of them). Those rows of the table hold the prior, what other sources
+        or parent states lend them, or are uniform without either.
     pooling
         For each family that was counted by source, the log evidence of its counts if the sources
         were pooled, tied by a hierarchy, or kept apart; with the s and alpha0 of the estimator if

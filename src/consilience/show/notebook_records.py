@@ -96,7 +96,13 @@ def story(record: Record) -> str:
         for node in nodes[:N_LINES]
     ]
     evidence = ("evidence of differences, nats", "verdict") if record.pooling else ()
-    head = ("node", "complete rows", "incomplete rows", "parent states without rows", *evidence)
+    head = (
+        "node",
+        "complete rows",
+        "incomplete rows",
+        "parent states with no or too few rows",
+        *evidence,
+    )
     table = grid(head, lines, n=len(nodes)) if nodes else ""
     return heading("Record", record.method) + table + notes(record.notes)
 

@@ -159,7 +159,10 @@ def _findings(subject: Subject, found: Predicted | None) -> Iterator[str]:
         yield from evaluation.quality(subject, found)
     empty = int(sum(net.record.unidentified.values()))
     if empty:
-        yield f"{empty:,} parent states have no rows; their numbers are the prior's or borrowed."
+        yield (
+            f"{empty:,} parent states have no rows, or too few for a regression; their numbers are "
+            "the prior's or borrowed."
+        )
 
 
 def _apart(net: Network) -> Iterator[str]:

@@ -202,7 +202,7 @@ def _heading(net: Network) -> list[str]:
         lines.append(f"Made by: {net.record.method}")
     n_unknown = sum(net.record.unidentified.values())
     if n_unknown:
-        lines.append(f"Parent states that no row shows: {n_unknown:,}")
+        lines.append(f"Parent states with no or too few rows: {n_unknown:,}")
     return [*lines, *(f"Note: {note}" for note in net.record.notes)]
 
 

@@ -59,7 +59,9 @@ def _families(question: Question) -> list[tuple[str, float]]:
     record = question.subject.network.record
     told = [(f"complete rows of the family of {n}", rows) for n, rows in record.n_rows.items()]
     empty = record.unidentified.items()
-    return told + [(f"parent states of {n} without rows", float(k)) for n, k in empty if k]
+    return told + [
+        (f"parent states of {n} with no or too few rows", float(k)) for n, k in empty if k
+    ]
 
 
 def _command(subject: Subject) -> str:
