@@ -35,6 +35,17 @@ def test_they_are_those_of_the_shrunk_covariance():
     np.testing.assert_allclose(slopes_of(columns, cs.estimators.Shrinkage()), expected, rtol=1e-10)
 
 
+def test_a_slope_that_is_shrunk_away_takes_no_row_from_the_variance():
+    rng = np.random.default_rng(2)
+    ratios = []
+    for _ in range(20):
+        columns = {name: rng.normal(size=12) for name in (*NAMES, "y")}
+        local = cs.fit(GRAPH, cs.read(columns), cs.estimators.Shrinkage())["y"]
+        ratios.append(float(local.sd) / np.std(columns["y"], ddof=1))
+        assert local.posterior is None
+    assert np.mean(ratios) < 1.1
+
+
 def test_with_few_rows_they_err_less_than_least_squares_and_with_many_alike():
     errors = {cs.MLE(): 0.0, cs.estimators.Shrinkage(): 0.0}
     for seed in range(60):

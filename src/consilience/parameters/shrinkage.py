@@ -13,7 +13,9 @@ the child and its continuous parents are shrunk towards zero, the variances stay
     r^*_{ab} = (1 - \lambda)\, r_{ab}, \qquad
     \lambda = \frac{\sum_{a < b} (1 - r_{ab}^2)^2 / (n - 1)}{\sum_{a < b} r_{ab}^2},
 
-clipped likewise; the variance of a correlation is that of normal variables.
+clipped likewise; the variance of a correlation is that of normal variables. A slope that is shrunk
+takes less than a degree of freedom: with p coefficients the residual variance of n rows is that of
+the shrunk moments divided by :math:`n - 1 - (1 - \lambda)(p - 1)`.
 
 References
 ----------
@@ -34,7 +36,7 @@ import numpy as np
 from consilience._typing import Floats
 from consilience.distributions.categorical import Categorical, proportions
 from consilience.distributions.linear_gaussian import LinearGaussian
-from consilience.parameters.few_rows import notes_on_regressions, regression_of
+from consilience.parameters.few_rows import has_few_rows, notes_on_regressions, regression_of
 from consilience.parameters.maximum_likelihood import pooled_rows, shaped
 from consilience.statistics.counts import Counts
 from consilience.statistics.moments import Moments
@@ -77,7 +79,7 @@ class Shrinkage:
 
     def regress(self, families: Sequence[Moments]) -> list[LinearGaussian]:
         """The local distribution of each family with a continuous child."""
-        return [regression_of(_shrunk(moments.pooled()), unbiased=True) for moments in families]
+        return [_regression(moments.pooled()) for moments in families]
 
     def notes(self, families: Sequence[Moments]) -> list[str]:
         """What to know about the regressions."""
@@ -95,8 +97,19 @@ class Shrinkage:
         return share * target + (1 - share) * likeliest
 
 
-def _shrunk(moments: Moments) -> Moments:
-    """The moments with correlations shrunk towards zero in each group."""
+def _regression(moments: Moments) -> LinearGaussian:
+    """Least squares on the shrunk moments, with the degrees of freedom that shrinkage leaves."""
+    shrunk, share = _shrunk(moments)
+    found = regression_of(shrunk, unbiased=True)
+    n, p = moments.weight[0], len(moments.names)
+    left = np.where(has_few_rows(shrunk)[0], 1.0, n - p)
+    more = np.where(has_few_rows(shrunk)[0], 0.0, share[0] * (p - 1))
+    sd = found.sd * np.sqrt(left / (left + more)).reshape(found.sd.shape)
+    return LinearGaussian(found.child, found.given, found.intercept, found.coefficients, sd)
+
+
+def _shrunk(moments: Moments) -> tuple[Moments, Floats]:
+    """The moments with correlations shrunk towards zero in each group, and by how much."""
     sd = np.sqrt(np.diagonal(moments.scatter, axis1=-2, axis2=-1))
     scale = sd[..., :, None] * sd[..., None, :]
     r = np.divide(moments.scatter, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -108,4 +121,5 @@ def _shrunk(moments: Moments) -> Moments:
     is_own = np.eye(r.shape[-1], dtype=bool)
     scatter = np.where(is_own, moments.scatter, (1 - share)[..., None, None] * moments.scatter)
     arrays = [moments.weight, moments.mean, scatter]
-    return moments.over(arrays, moments.n_rows, source=moments.source, given=moments.given)
+    every = moments.over(arrays, moments.n_rows, source=moments.source, given=moments.given)
+    return every, share
