@@ -86,3 +86,16 @@ def test_what_has_no_partial_correlations_is_refused_by_name():
         cs.partial_correlations({"x": line, "y": 2 * line})
     with pytest.raises(InputError, match="at least two"):
         cs.partial_correlations({"x": line})
+
+
+def test_names_are_different_continuous_variables():
+    rng = np.random.default_rng(0)
+    table = cs.read({"g": ["a", "b"] * 10, "x": rng.normal(size=20), "y": rng.normal(size=20)})
+    net = cs.fit(cs.DAG([("x", "y")]), table.select(["x", "y"]))
+    for of in (net, table):
+        with pytest.raises(InputError, match="different variables, got 'x', 'x'"):
+            cs.partial_correlations(of, ["x", "x"])
+        with pytest.raises(InputError, match="different variables, got none"):
+            cs.partial_correlations(of, [])
+    with pytest.raises(InputError, match="'g' is discrete"):
+        cs.partial_correlations(table, ["g", "x"])

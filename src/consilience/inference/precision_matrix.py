@@ -118,6 +118,12 @@ def partial_correlations(
     if names is not None:
         _check.names("partial_correlations", names=names)
         wanted = tuple(names)
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise InputError(
+                "partial_correlations: names must be different variables, got "
+                f"{_check.listed(wanted) or 'none'}.",
+                parameter="names",
+            )
     return _of_network(of, wanted) if isinstance(of, Network) else _of_rows(of, wanted)
 
 
@@ -157,6 +163,14 @@ def _of_rows(rows: Rows, names: tuple[str, ...] | None) -> PartialCorrelations:
             f"{_check.listed(chosen) or 'none'}.",
             parameter="names",
         )
+    _check.known("variable", chosen, table.variables)
+    for name in chosen:
+        if name not in continuous:
+            raise InputError(
+                f"partial_correlations: {name!r} is discrete; they are those of continuous columns"
+                f": {_check.listed(continuous)}.",
+                variable=name,
+            )
     found = moments(table, chosen)
     n, scatter = float(found.weight[0, 0]), found.scatter[0, 0]
     sd = np.sqrt(np.diag(scatter))
