@@ -219,7 +219,7 @@ def automatic(voters: list[Voter], tables: dict[str, Table]) -> dict[str, cs.DAG
         "best score, held-out weights": elected(
             counted(voters, cs.fusion.HeldOutWeights()), best, rows
         ),
-        "all rows": cs.learn(rows, search=CLIMB),
+        "all rows": cs.learn(rows, search=CLIMB, score=cs.BIC()),
     }
 
 
@@ -289,7 +289,7 @@ def variant_study(key: Variant) -> list[Row]:
         "vote, held-out weights": elected(
             counted(voters, cs.fusion.HeldOutWeights()), best, complete
         ),
-        "all rows, pooled": cs.learn(complete, search=CLIMB),
+        "all rows, pooled": cs.learn(complete, search=CLIMB, score=cs.BIC()),
         "all rows, by source": cs.learn(
             complete, search=CLIMB, score=cs.scores.PerSource(cs.BIC())
         ),
@@ -404,7 +404,7 @@ def heart_study(key: Heart) -> list[Row]:
     train, test = table.take(fold != key.fold), complete_rows(table.take(fold == key.fold))
     fused = cs.fuse(train, search=CLIMB)
     complete = complete_rows(train)
-    pooled = cs.learn(complete, search=CLIMB)
+    pooled = cs.learn(complete, search=CLIMB, score=cs.BIC())
     plain = Table(Schema(train.variables), train.columns)
     nets = {
         "vote, merged": cs.fit(fused.dag, plain),
