@@ -64,7 +64,11 @@ def _taken(numbers: Floats, places: Sequence[Sequence[int]]) -> Floats:
 def _conjugate(posterior: Posterior | None, places: Sequence[Sequence[int]]) -> Posterior | None:
     if not isinstance(posterior, NormalInverseGammaPosterior):
         return None
-    by_state = (posterior.mean, posterior.scale, posterior.shape, posterior.rate)
     return NormalInverseGammaPosterior(
-        *(_taken(one, places) for one in by_state), posterior.center, posterior.unit
+        _taken(posterior.mean, places),
+        _taken(posterior.scale, places),
+        _taken(posterior.shape, places),
+        _taken(posterior.rate, places),
+        posterior.center,
+        posterior.unit,
     )

@@ -86,7 +86,7 @@ def has_few_rows(moments: Moments, *, lent: float = 0.0) -> Bools:
     return np.asarray(few | is_exact & is_unsure & ~is_law)
 
 
-def lacks_rows(weight: Floats, p: int) -> Bools:
+def lacks_rows(weight: Floats | float, p: int) -> Bools:
     """Whether fewer rows than p + 1 are there, up to the rounding of sums of weights."""
     return np.asarray(weight < (p + 1) * (1 - ROUNDING))
 
