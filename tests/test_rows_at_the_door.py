@@ -109,6 +109,9 @@ VERBS: dict[str, Verb] = {
     ].table.tolist(),
     "Network.posteriors": lambda rows: net().posteriors(rows, "ill").tolist(),
     "Network.log_likelihood": lambda rows: net().log_likelihood(rows).tolist(),
+    "log_of_states": lambda rows: cs.inference.log_of_states(
+        net(), rows, "ill", np.zeros(60, np.int32), posteriors=net().posteriors(rows, "ill")
+    ).tolist(),
     "HiddenStates.memberships": lambda rows: latent().memberships(rows).tolist(),
     "average": lambda rows: cs.average(rows).log_evidence,
     "GraphBelief.posteriors": lambda rows: belief_of_graphs().posteriors(rows, "ill").tolist(),

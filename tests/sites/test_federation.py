@@ -207,7 +207,7 @@ def test_a_look_ahead_sends_few_bytes_more_than_the_plain_search():
     found = cs.search(ahead, **how), cs.search(Plain(plain), **how)
     assert (found[0].dag, found[0].score) == (found[1].dag, found[1].score)
     assert ahead.record.bytes_answered < 1.5 * plain.record.bytes_answered
-    assert len(ahead.record.rounds) < len(plain.record.rounds) / 2
+    assert len(ahead.record.rounds) < 0.7 * len(plain.record.rounds)  # which asks ahead too
 
 
 def test_a_search_goes_on_where_sites_give_no_graphs():
