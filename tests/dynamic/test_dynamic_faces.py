@@ -48,7 +48,6 @@ def test_other_formats_and_broken_files_are_refused(tmp_path):
 
 def test_everything_is_shown_and_drawn():
     pytest.importorskip("matplotlib").use("Agg")
-    from matplotlib import pyplot
 
     hmm = dynamic.from_hmm([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]])
     rows = hmm.sample(2, 6, seed=1).to_frame().drop(columns="z")
@@ -67,7 +66,6 @@ def test_everything_is_shown_and_drawn():
     assert cs.plot(hmm.filter(panel), "z", sequence="2").get_title().endswith("2")
     with pytest.raises(cs.ConsilienceError):
         cs.plot(hmm.smooth(panel), "nothing")
-    pyplot.close("all")
 
 
 def run(*words):

@@ -17,12 +17,6 @@ SEX, AGE, BP = cs.Variable("sex", ("F", "M")), cs.Variable("age"), cs.Variable("
 ILL = cs.Variable("$ill$", ("no", "yes"))
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def network(sd=10.0):
     return cs.Network.of(
         [

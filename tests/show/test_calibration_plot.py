@@ -4,19 +4,12 @@ import io
 
 import matplotlib as mpl
 import numpy as np
-import pytest
 
 from consilience.classify.measures import evaluate
 from consilience.show.calibration import plot_calibration
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def evaluation(n_sources=2, **options):

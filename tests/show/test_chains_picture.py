@@ -10,15 +10,8 @@ import consilience as cs
 from consilience.errors import InputError, UnknownNameError
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
 
 ARC = cs.DAG([("a", "b")])
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

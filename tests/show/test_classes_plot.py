@@ -14,12 +14,6 @@ DAG = cs.DAG([("class", "two"), ("class", "three"), ("two", "other")])
 NET = cs.random_network(DAG, n_states={"class": 3, "two": 2, "three": 3, "other": 2}, seed=1)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def shown(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
 

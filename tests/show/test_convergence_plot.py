@@ -4,7 +4,6 @@ import io
 
 import matplotlib as mpl
 import numpy as np
-import pytest
 
 import consilience as cs
 from consilience.incomplete.em import Convergence
@@ -12,13 +11,6 @@ from consilience.incomplete.variational import VariationalResult
 from consilience.show.convergence import plot_convergence
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def network():

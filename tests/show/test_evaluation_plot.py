@@ -13,12 +13,6 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def rows(n_sources=3):
     names = [f"s${k}$" for k in range(n_sources)]
     dag = cs.DAG.parse("[ward][ill|ward][fever|ill:ward][rash|ill]")

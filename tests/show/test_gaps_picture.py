@@ -10,13 +10,6 @@ import consilience as cs
 from consilience.errors import InputError
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def rows():

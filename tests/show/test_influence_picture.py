@@ -3,9 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from matplotlib.bezier import BezierSegment
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
@@ -25,12 +23,6 @@ def influence_of(arcs):
 
 
 FOUND = influence_of([("heart", "lung <&>")])
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def test_each_model_is_a_box_that_lists_its_variables():

@@ -15,19 +15,12 @@ from consilience.show.plot_pair import plot_pair
 from consilience.show.svg_pair import svg_pair
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
 
 SPACE = "{http://www.w3.org/2000/svg}"
 LEARNED = DAG.parse(
     "[smoke][lung|smoke][bronc|smoke][tub|lung][either|lung:tub][xray|either][dysp|bronc:xray]"
     "[asia|dysp]"
 )
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @st.composite

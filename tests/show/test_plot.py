@@ -17,12 +17,6 @@ import matplotlib.pyplot as plt
 HEART = DAG([("sex", "pain")])
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 def by_hospital(n_states=2, with_posterior=True, dag=HEART):
     return network(
         with_source(dag, ["pain"]),

@@ -12,13 +12,6 @@ from consilience.show.plot import plot_graph, plot_sources
 from consilience.show.views import svg
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def network(graph="[sex][age][bp|sex:age][ill|bp]", **options):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 
 import matplotlib as mpl
-import pytest
 
 from consilience.graph.cpdag import CPDAG
 from consilience.graph.dag import DAG
@@ -11,13 +10,6 @@ from consilience.show.trace import plot_trace
 from consilience.structure.searches.task import SearchResult, Step
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 def result(*steps, n_scored):

@@ -17,12 +17,6 @@ DAGS = {
 FUSED = cs.fuse(DAGS)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def heads(ax, color):
     """Arrow heads of a colour."""
     wanted = mpl.colors.to_rgba(color)

@@ -816,5 +816,6 @@ def test_a_server_that_is_gone_is_told_in_words(pages):
     page.click("[data-test=export-html]")
     page.wait_for_timeout(200)
     assert "The server does not answer" in page.inner_text("[data-test=status]")
+    pages.close()  # what it says of the server may come late
     assert all("ERR_CONNECTION_REFUSED" in problem for problem in pages.problems)
     pages.problems.clear()
