@@ -103,7 +103,8 @@ def explain(case: Case) -> int:
         table = case.weighed(known)
         return margin(case.net, table, [free[0]]) / table.sum()
 
-    before, after = belief({}), belief(given)
+    source = {name: state for name, state in given.items() if name == case.net.source}
+    before, after = belief(source), belief(given)  # the source is no finding
     near(found.before, before)
     near(found.after, after)
     for name, change in found.left_out.items():
