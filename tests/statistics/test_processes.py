@@ -127,7 +127,7 @@ if __name__ == "__main__":
 """
 
 
-def _caller(tmp_path):
+def _caller(tmp_path, preexec_fn=None):
     """A process of Python whose only process is ready, and the id of that one."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
@@ -137,6 +137,7 @@ def _caller(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=preexec_fn,
     )
     return caller, int(caller.stdout.readline().split()[0])
 
@@ -160,7 +161,7 @@ def test_processes_end_with_the_one_that_started_them_even_if_it_is_killed(tmp_p
 
 
 def test_an_interrupt_of_all_is_told_by_the_one_that_asked_alone(tmp_path, listening):
-    caller, _ = _caller(tmp_path)
+    caller, _ = _caller(tmp_path, listening)
     os.killpg(caller.pid, signal.SIGINT)
     told = caller.communicate()[1]
     assert told.count("KeyboardInterrupt") == 1
